@@ -1,0 +1,36 @@
+# make lab    the environment, the native core, and JupyterLab at notebooks/00_start.ipynb
+# make test   the same set-up, then every test
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+EXTRAS := lab,disasm,emulators,dev
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+# Remade when a pinned version or the package's own description changes; the core rebuilds itself on import.
+$(VENV)/ready: pyproject.toml constraints.txt meson.build native/meson.build
+	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "aeskit needs Python 3.11 or newer, not " + sys.version.split()[0] + ": make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt meson meson-python ninja cffi
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-build-isolation --editable '.[$(EXTRAS)]'
+	@touch $@
+
+setup: $(VENV)/ready
+
+lab: setup
+	$(VENV)/bin/aeskit lab
+
+lint: setup
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+test: lint
+	$(VENV)/bin/pytest -n 2
+
+clean:
+	rm -rf $(VENV) build
+
+.PHONY: help setup lab lint test clean

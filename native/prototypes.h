@@ -1,0 +1,29 @@
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+/* Everything that Python can call, and nothing else: this file is read by the C compiler and by cffi. */
+
+/* A schedule: encryption round keys, those of the equivalent inverse cipher, the key length in bytes at 480. */
+struct aes_key {
+    uint8_t encrypt[240];
+    uint8_t decrypt[240];
+    uint32_t length;
+    uint32_t padding[3];
+};
+
+/* XTS: the tweak key's schedule at 0, the data key's at 496. */
+struct xts_key {
+    struct aes_key tweak;
+    struct aes_key data;
+};
+
+/* One CPUID leaf into eax, ebx, ecx, edx; zeros where the leaf or the CPU's family has none. */
+void cpu_identify(uint32_t leaf, uint32_t subleaf, uint32_t registers[4]);
+
+/* XCR0: which register state the operating system has enabled; 0 without XGETBV. */
+uint64_t cpu_enabled_state(void);
+
+/* Flags of an XTS function. */
+#define XTS_FIRST 1 /* the tweak argument is the IV: encrypt it with the tweak key */
+#define XTS_UPDATE 2 /* write the tweak that follows the last whole block back */
