@@ -1,0 +1,47 @@
+"""A wheel has the core, the widgets' files and the vectors, and runs away from this folder."""
+
+import os
+import site
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": tools}
+    subprocess.run([*command, "--wheel-dir", folder, ROOT], check=True, timeout=300, env=environment)
+    (wheel,) = folder.glob("aeskit-*.whl")
+    zipfile.ZipFile(wheel).extractall(folder / "unpacked")
+    return folder / "unpacked"
+
+
+def test_wheel_has_every_file_of_the_package_and_the_data(unpacked):
+    def kept(path: Path) -> bool:
+        return path.is_file() and "__pycache__" not in path.parts and path.name != ".gitkeep"
+
+    package = {path.relative_to(ROOT) for path in (ROOT / "aeskit").rglob("*") if kept(path)}
+    data = {Path("aeskit") / path.relative_to(ROOT) for path in (ROOT / "data").rglob("*") if kept(path)}
+    assert package | data <= {path.relative_to(unpacked) for path in unpacked.rglob("*")}
+
+
+def test_wheel_runs_away_from_the_sources(unpacked):
+    code = "from aeskit import _native; print(_native.__file__, _native.lib.cpu_enabled_state())"
+    # -S keeps the editable install of this checkout out; its libraries are added back as plain folders.
+    paths = [str(unpacked), *site.getsitepackages()]
+    ran = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {paths!r}; " + code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=unpacked,
+    )
+    assert ran.stdout.startswith(str(unpacked)), ran.stderr
