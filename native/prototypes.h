@@ -24,6 +24,10 @@ void cpu_identify(uint32_t leaf, uint32_t subleaf, uint32_t registers[4]);
 /* XCR0: which register state the operating system has enabled; 0 without XGETBV. */
 uint64_t cpu_enabled_state(void);
 
+/* The schedule of a key of `length` = 16, 24 or 32 bytes (FIPS 197, 5.2), no byte beyond it read. Needs AES.
+   Round keys that a shorter key does not have, and the padding, become zero. */
+void keys_expand_aesni(struct aes_key *key, const uint8_t *bytes, uint32_t length);
+
 /* Flags of an XTS function. */
 #define XTS_FIRST 1 /* the tweak argument is the IV: encrypt it with the tweak key */
 #define XTS_UPDATE 2 /* write the tweak that follows the last whole block back */
