@@ -1,0 +1,1 @@
+"""Every implementation against the models and against `cryptography`: cases, layouts, findings."""
