@@ -28,6 +28,16 @@ uint64_t cpu_enabled_state(void);
    Round keys that a shorter key does not have, and the padding, become zero. */
 void keys_expand_aesni(struct aes_key *key, const uint8_t *bytes, uint32_t length);
 
+/* ECB: `length` bytes, a multiple of 16 (0 allowed); source and destination equal or apart. */
+void ecb_encrypt_aesni_avx(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length);
+void ecb_encrypt_vaes_avx2(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length);
+void ecb_encrypt_vaes_avx512_256(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length);
+void ecb_encrypt_vaes_avx512_512(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length);
+void ecb_decrypt_aesni_avx(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length);
+void ecb_decrypt_vaes_avx2(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length);
+void ecb_decrypt_vaes_avx512_256(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length);
+void ecb_decrypt_vaes_avx512_512(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length);
+
 /* Flags of an XTS function. */
 #define XTS_FIRST 1 /* the tweak argument is the IV: encrypt it with the tweak key */
 #define XTS_UPDATE 2 /* write the tweak that follows the last whole block back */
