@@ -41,3 +41,16 @@ void ecb_decrypt_vaes_avx512_512(const struct aes_key *, const uint8_t *source, 
 /* Flags of an XTS function. */
 #define XTS_FIRST 1 /* the tweak argument is the IV: encrypt it with the tweak key */
 #define XTS_UPDATE 2 /* write the tweak that follows the last whole block back */
+
+/* Call `function` with six integer arguments `calls` times in a row; the nanoseconds that it took. */
+uint64_t bench_calls(uintptr_t function, const uintptr_t arguments[6], uint64_t calls);
+
+/* n × 64 dependent additions, and n × 64 AES rounds dependent or independent: the limits of this CPU, n at least 1.
+   xmm needs AES and AVX, ymm VAES, zmm VAES and AVX512F. */
+void limit_add(uint64_t n);
+void limit_latency_xmm(uint64_t n);
+void limit_latency_ymm(uint64_t n);
+void limit_latency_zmm(uint64_t n);
+void limit_throughput_xmm(uint64_t n);
+void limit_throughput_ymm(uint64_t n);
+void limit_throughput_zmm(uint64_t n);
