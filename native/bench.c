@@ -1,3 +1,6 @@
+/* clock_gettime is POSIX, not C11. */
+#define _POSIX_C_SOURCE 199309L
+
 #include "prototypes.h"
 
 #include <time.h>
