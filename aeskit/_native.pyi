@@ -1,0 +1,6 @@
+"""The compiled binding of native/prototypes.h (cffi, API mode)."""
+
+from typing import Any
+
+ffi: Any
+lib: Any
