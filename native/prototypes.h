@@ -42,6 +42,25 @@ void ecb_decrypt_vaes_avx512_512(const struct aes_key *, const uint8_t *source, 
 #define XTS_FIRST 1 /* the tweak argument is the IV: encrypt it with the tweak key */
 #define XTS_UPDATE 2 /* write the tweak that follows the last whole block back */
 
+/* XTS: any length from 16 bytes (a shorter one returns at once); source and destination equal or apart. A message in
+   pieces: every piece but the last is a multiple of 16, and the last whole block travels with the tail. */
+void xts_encrypt_aesni_avx(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t tweak[16], uint32_t flags);
+void xts_encrypt_vaes_avx2(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t tweak[16], uint32_t flags);
+void xts_encrypt_vaes_avx512_256(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t tweak[16], uint32_t flags);
+void xts_encrypt_vaes_avx512_512(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t tweak[16], uint32_t flags);
+void xts_decrypt_aesni_avx(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t tweak[16], uint32_t flags);
+void xts_decrypt_vaes_avx2(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t tweak[16], uint32_t flags);
+void xts_decrypt_vaes_avx512_256(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t tweak[16], uint32_t flags);
+void xts_decrypt_vaes_avx512_512(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t tweak[16], uint32_t flags);
+
 /* Call `function` with six integer arguments `calls` times in a row; the nanoseconds that it took. */
 uint64_t bench_calls(uintptr_t function, const uintptr_t arguments[6], uint64_t calls);
 
