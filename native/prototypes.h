@@ -38,6 +38,13 @@ void ecb_decrypt_vaes_avx2(const struct aes_key *, const uint8_t *source, uint8_
 void ecb_decrypt_vaes_avx512_256(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length);
 void ecb_decrypt_vaes_avx512_512(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length);
 
+/* CTR: any `length`; 0 changes nothing. The counter, a 128-bit big-endian integer, advances by ceil(length / 16): it
+   continues a message whose last piece ended on a block. */
+void ctr_crypt_aesni_avx(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t counter[16]);
+void ctr_crypt_vaes_avx2(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t counter[16]);
+void ctr_crypt_vaes_avx512_256(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t counter[16]);
+void ctr_crypt_vaes_avx512_512(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t counter[16]);
+
 /* Flags of an XTS function. */
 #define XTS_FIRST 1 /* the tweak argument is the IV: encrypt it with the tweak key */
 #define XTS_UPDATE 2 /* write the tweak that follows the last whole block back */
