@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 VERSION = 1
 """Of the JSON form; a reader refuses any other."""
@@ -82,6 +82,13 @@ class Trace:
             steps=tuple(_step(item, f"step {number}") for number, item in enumerate(steps)),
             findings=tuple(str(finding) for finding in _list(raw, "findings", "trace")),
         )
+
+
+class Note(Protocol):
+    """What a model or a machine calls after each step: `Recorder.note`, or anything of its shape."""
+
+    def __call__(self, text: str, place: str = "", phase: str = "", **values: bytes) -> None:
+        """Hear of a step that set `values`."""
 
 
 class Recorder:
