@@ -45,6 +45,27 @@ void ctr_crypt_vaes_avx2(const struct aes_key *, const uint8_t *source, uint8_t 
 void ctr_crypt_vaes_avx512_256(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t counter[16]);
 void ctr_crypt_vaes_avx512_512(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t counter[16]);
 
+/* CBC: `length` bytes, a multiple of 16; 0 changes nothing. The IV becomes the last ciphertext block. */
+void cbc_encrypt_aesni_avx(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t iv[16]);
+void cbc_decrypt_aesni_avx(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t iv[16]);
+void cbc_decrypt_vaes_avx2(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t iv[16]);
+void cbc_decrypt_vaes_avx512_256(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t iv[16]);
+void cbc_decrypt_vaes_avx512_512(const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t iv[16]);
+
+/* CBC with ciphertext stealing: any length from 16 bytes (a shorter one returns at once; 16 are plain CBC), `stealing`
+   1, 2 or 3 for CS1, CS2, CS3 (SP 800-38A addendum). Source and destination equal or apart. A whole message in one
+   call; the IV becomes C_n, the last block that the cipher put out, which RFC 3962 carries to the next message. */
+void cts_encrypt_aesni_avx(
+    const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t iv[16], uint32_t stealing);
+void cts_decrypt_aesni_avx(
+    const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t iv[16], uint32_t stealing);
+void cts_decrypt_vaes_avx2(
+    const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t iv[16], uint32_t stealing);
+void cts_decrypt_vaes_avx512_256(
+    const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t iv[16], uint32_t stealing);
+void cts_decrypt_vaes_avx512_512(
+    const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t iv[16], uint32_t stealing);
+
 /* Flags of an XTS function. */
 #define XTS_FIRST 1 /* the tweak argument is the IV: encrypt it with the tweak key */
 #define XTS_UPDATE 2 /* write the tweak that follows the last whole block back */
