@@ -39,13 +39,13 @@ def limits(cpu: CPU, passes: int = 50) -> list[Limit]:
     able = [width for width, (_, needs) in WIDTHS.items() if cpu.features.issuperset(needs)]
     names = [f"limit_{kind}_{width}" for width in able for kind in ("latency", "throughput")]
     figures = measure([Call(address(name), (ITERATIONS,)) for name in names], passes)
-    cycles = {name: figure.cycles / (ITERATIONS * ROUNDS_AN_ITERATION) for name, figure in zip(names, figures, strict=True)}
-    return [
-        Limit(width, WIDTHS[width][0], cycles[f"limit_latency_{width}"], 1 / cycles[f"limit_throughput_{width}"])
-        for width in able
-    ]
+    rounds = ITERATIONS * ROUNDS_AN_ITERATION
+    cycles = [figure.cycles / rounds for figure in figures]
+    pairs = zip(able, cycles[::2], cycles[1::2], strict=True)
+    return [Limit(width, WIDTHS[width][0], latency, 1 / throughput) for width, latency, throughput in pairs]
 
 
 def best(found: list[Limit], vl: int) -> Limit:
     """The limit for code whose widest register has `vl` bytes: the fastest width up to it."""
-    return max((limit for limit in found if limit.vl <= vl), key=lambda limit: limit.vl * limit.rounds_a_cycle)
+    narrow_enough = [limit for limit in found if limit.vl <= vl]
+    return max(narrow_enough, key=lambda limit: limit.vl * limit.rounds_a_cycle)

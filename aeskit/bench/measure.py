@@ -1,9 +1,10 @@
 """Cycles of a native call, measured so that noise shows instead of deciding.
 
-A pass times a chain of dependent additions, one core cycle each, and then every call of the run, some microseconds
-each; its ratio is the call in cycles whatever the clock was doing. Passes are spread over time and the calls are
-interleaved, so a disturbance hits single passes, not single calls. The minimum is the figure; the spread, median over
-minimum, says how far to trust it.
+A pass times every call of the run for some microseconds, between two chains of dependent additions, one
+core cycle each; the ratio is the call in cycles whatever the clock was doing. Where the two chains disagree,
+the pass is taken again. Passes are spread over time and the calls are interleaved, so a disturbance hits
+single passes, not single calls. The minimum is the figure; the spread, median over minimum, says how far to
+trust it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ ADDITIONS = 64
 
 CLOCK_ITERATIONS = 500
 PASS_NANOSECONDS = 40_000
+STEADY = 0.005
+"""How far the clocks before and after a pass may differ, as a part of either."""
+TRIES = 8
 NOISY = 1.05
 """A spread beyond this marks a figure as noisy."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A native function by address and up to six integer or pointer arguments; `keep` holds what they point to."""
+    """A native function by address, up to six integers or pointers, and in `keep` what these point to."""
 
     address: int
     arguments: tuple[int, ...]
@@ -62,20 +66,26 @@ def nanoseconds_a_cycle() -> float:
     return time_calls(clock, 1) / (CLOCK_ITERATIONS * ADDITIONS)
 
 
-def measure(
-    calls: Sequence[Call], passes: int = 50, step: Callable[[], None] = lambda: None
-) -> list[Figure]:
+def measure(calls: Sequence[Call], passes: int = 50, step: Callable[[], None] = lambda: None) -> list[Figure]:
     """Cycles a call for each of `calls`, in their order; `step` is called after each pass."""
     repeats = [_repeats(call) for call in calls]
     cycles: list[list[float]] = [[] for _ in calls]
     for _ in range(passes):
         for call, count, found in zip(calls, repeats, cycles, strict=True):
-            before = nanoseconds_a_cycle()
-            taken = time_calls(call, count)
-            cycle = min(before, nanoseconds_a_cycle())
-            found.append(taken / count / cycle)
+            found.append(_steady_pass(call, count))
         step()
     return [Figure(min(found), median(found) / min(found)) for found in cycles]
+
+
+def _steady_pass(call: Call, count: int) -> float:
+    """Cycles a call in a pass during which the clock stood still, or in the last of TRIES passes."""
+    for _ in range(TRIES):
+        before = nanoseconds_a_cycle()
+        taken = time_calls(call, count)
+        after = nanoseconds_a_cycle()
+        if abs(before - after) < STEADY * after:
+            break
+    return taken / count / min(before, after)
 
 
 def _repeats(call: Call) -> int:

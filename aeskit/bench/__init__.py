@@ -1,0 +1,1 @@
+"""How fast the implementations are, in core cycles and in percent of this CPU's limit."""

@@ -1,0 +1,86 @@
+"""A benchmark run: cells measured interleaved, then a row an implementation, key size and message size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from aeskit.bench.cells import Cell, Workspace, prepare
+from aeskit.bench.limit import Limit, best, limits
+from aeskit.bench.measure import Figure, measure
+from aeskit.cpu import CPU
+from aeskit.implementations import ALL, Implementation
+
+SIZES = (16, 64, 128, 256, 512, 1024, 1420, 4096, 8192, 16384)
+KEY_BITS = (128, 192, 256)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measured cell."""
+
+    name: str
+    key_bits: int
+    size: int
+    """Bytes of the message; for key expansion, of the key."""
+    cycles: float
+    spread: float
+    bytes_a_cycle: float
+    percent: float | None
+    """Of the limit in the widest register that the implementation uses; None for key expansion."""
+    noisy: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a benchmark measured: the limits first, then the rows."""
+
+    limits: list[Limit]
+    rows: list[Row]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain dictionaries and lists, for a file."""
+        return asdict(self)
+
+
+def runnable(cpu: CPU, modes: Sequence[str], names: Sequence[str] = ()) -> list[Implementation]:
+    """The implementations of `modes` that this CPU can run, or of those the ones named (by name or set)."""
+    able = [row for row in ALL if row.mode in modes and row.built and not row.can(cpu)]
+    return [row for row in able if not names or row.name in names or row.instruction_set in names]
+
+
+def cells(chosen: Sequence[Implementation], key_bits: Sequence[int], sizes: Sequence[int]) -> list[Cell]:
+    """Every cell of the table that exists: modes of whole blocks leave the other sizes out."""
+    made = [
+        Cell(implementation, bits, bits // 8 if implementation.mode == "keys" else size)
+        for implementation in chosen
+        for bits in key_bits
+        for size in (sizes[:1] if implementation.mode == "keys" else sizes)
+    ]
+    return [cell for cell in made if cell.runs]
+
+
+def run(cpu: CPU, chosen: Sequence[Cell], passes: int, step: Callable[[], None] = lambda: None) -> Run:
+    """Measure the limits of `cpu`, the one at hand, and then all cells, `step` after each pass over them."""
+    space = Workspace(max((cell.size for cell in chosen), default=16))
+    found = limits(cpu)
+    figures = measure([prepare(cell, space) for cell in chosen], passes, step)
+    return Run(found, [_row(cell, figure, found) for cell, figure in zip(chosen, figures, strict=True)])
+
+
+def _row(cell: Cell, figure: Figure, found: list[Limit]) -> Row:
+    implementation = cell.implementation
+    rate = cell.size / figure.cycles
+    limit = best(found, implementation.vl).bytes_a_cycle(cell.key_bits)
+    percent = None if implementation.mode == "keys" else 100 * rate / limit
+    return Row(
+        name=implementation.name,
+        key_bits=cell.key_bits,
+        size=cell.size,
+        cycles=figure.cycles,
+        spread=figure.spread,
+        bytes_a_cycle=rate,
+        percent=percent,
+        noisy=figure.noisy,
+    )
