@@ -1,5 +1,6 @@
 """The pictures, character by character."""
 
+import re
 from textwrap import dedent
 
 import pytest
@@ -130,9 +131,8 @@ def test_a_step_shows_what_it_set():
     ],
 )
 def test_what_cannot_be_drawn_is_refused(call, message):
-    with pytest.raises(ValueError, match="must|has") as raised:
+    with pytest.raises(ValueError, match=re.escape(message)):
         call()
-    assert message in str(raised.value)
 
 
 @settings(max_examples=60, derandomize=True, deadline=None)
