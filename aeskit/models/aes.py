@@ -134,12 +134,6 @@ def _xtimes(columns: NDArray[np.uint32]) -> NDArray[np.uint32]:
 # ---- Key schedule, 5.2 ----------------------------------------------------------------------------------
 
 
-def check_key(key: bytes) -> None:
-    """ValueError unless the key has the length of an AES key."""
-    if len(key) not in ROUNDS:
-        raise ValueError(f"key must be 16, 24 or 32 bytes, not {len(key)}")
-
-
 def key_expansion(a: Arithmetic[S], key: S, note: Note | None = None, name: str = "K") -> list[S]:
     """KEYEXPANSION (5.2, algorithm 2): the Nr + 1 round keys, 16 bytes each.
 

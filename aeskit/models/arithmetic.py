@@ -14,7 +14,6 @@ from typing import Any, Generic, Literal, TypeVar
 
 from aeskit.bits import BLOCK, BitOrder
 from aeskit.models import aes, gf128
-from aeskit.models.aes import Bytes
 from aeskit.trace import Note
 
 S = TypeVar("S")
@@ -98,6 +97,10 @@ class Arithmetic(ABC, Generic[S]):
         """ADDROUNDKEY (FIPS 197, 5.1.4): one round key to every block."""
         return self.xor(string, round_key)
 
+    def expand(self, key: bytes, note: Note | None = None, name: str = "K") -> list[S]:
+        """KEYEXPANSION of a key known now (FIPS 197, 5.2): the round keys."""
+        return aes.key_expansion(self, self.string(key), note, name)
+
     def encrypt(self, w: Sequence[S], string: S, note: Note | None = None, name: str = "") -> S:
         """CIPHER of each block under the round keys `w`; `name` is put before each state's name."""
         return aes.cipher(self, string, w, note, name)
@@ -154,6 +157,3 @@ def choose(form: Form) -> Arithmetic[Any]:
 
             return Numpy()
     raise ValueError(f"form must be one of {', '.join(FORMS)}, not {form!r}")
-
-
-__all__ = ["FORMS", "Arithmetic", "Bytes", "Form", "choose"]

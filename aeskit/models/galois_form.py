@@ -15,6 +15,7 @@ from aeskit.bits import BLOCK, BitOrder, from_polynomial, to_polynomial
 from aeskit.models import aes, gf128
 from aeskit.models.aes import Bytes
 from aeskit.models.numpy_form import Numpy
+from aeskit.trace import Note
 
 GF8: Any = galois.GF(2**8, irreducible_poly="x^8 + x^4 + x^3 + x + 1")
 """The field of FIPS 197, 4."""
@@ -31,6 +32,10 @@ INV_MIX = ((14, 11, 13, 9), (9, 14, 11, 13), (13, 9, 14, 11), (11, 13, 9, 14))
 
 class Galois(Numpy):
     """Arrays whose field arithmetic is done by galois."""
+
+    def expand(self, key: bytes, note: Note | None = None, name: str = "K") -> list[Bytes]:
+        """With its own S-box."""
+        return aes.key_expansion(self, self.string(key), note, name)
 
     def sub_bytes(self, string: Bytes) -> Bytes:
         """The inverse in the field, then the affine transformation."""

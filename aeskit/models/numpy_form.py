@@ -12,7 +12,8 @@ import numpy as np
 from aeskit.bits import BLOCK, BitOrder
 from aeskit.models import aes, gf128
 from aeskit.models.aes import Bytes
-from aeskit.models.arithmetic import Arithmetic
+from aeskit.models.arithmetic import Arithmetic, choose
+from aeskit.trace import Note
 
 
 class Numpy(Arithmetic[Bytes]):
@@ -38,6 +39,8 @@ class Numpy(Arithmetic[Bytes]):
 
     def join(self, *strings: Bytes) -> Bytes:
         """Along the last axis; a string without axes in front goes to every message."""
+        if not strings:
+            return np.zeros(0, np.uint8)
         front = np.broadcast_shapes(*(string.shape[:-1] for string in strings))
         return np.concatenate([np.broadcast_to(s, front + s.shape[-1:]) for s in strings], axis=-1)
 
@@ -56,6 +59,10 @@ class Numpy(Arithmetic[Bytes]):
     def linear(self, body: Callable[[Bytes], Bytes], string: Bytes) -> Bytes:
         """The body itself, every block at once."""
         return body(_blocks(string)).reshape(string.shape)
+
+    def expand(self, key: bytes, note: Note | None = None, name: str = "K") -> list[Bytes]:
+        """By the plain form: the words depend on each other, so arrays would have one word at a time."""
+        return [self.string(round_key) for round_key in choose("plain").expand(key, note, name)]
 
     def add_round_key(self, string: Bytes, round_key: Bytes) -> Bytes:
         """One round key to every block."""
