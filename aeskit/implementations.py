@@ -139,6 +139,12 @@ def choose(mode: str, direction: str, cpu: CPU | None = None, force: str | None 
     return _usable(forced, cpu) if forced else _best(rows, cpu)
 
 
+def for_cipher(mode: str, *directions: str, implementation: str | None) -> tuple[Implementation, ...]:
+    """Choose for each direction: as `implementation` says, else AESKIT_IMPLEMENTATION, else the best."""
+    force = requested() if implementation is None else implementation
+    return tuple(choose(mode, direction, force=force) for direction in directions)
+
+
 def _forced(rows: list[Implementation], force: str) -> Implementation | None:
     """The row that `force` names; None where it names an instruction set that these rows do not have."""
     instruction_set = force

@@ -1,6 +1,7 @@
 """CPUs other than the one at hand, as plain values."""
 
-from aeskit.cpu import CPU
+from aeskit import implementations as registry
+from aeskit.cpu import CPU, detect
 
 _AVX = {"SSE2", "SSSE3", "SSE4.1", "PCLMULQDQ", "AES", "AVX"}
 _AVX2 = _AVX | {"AVX2", "BMI1", "BMI2", "MOVBE"}
@@ -17,3 +18,9 @@ ZEN_4 = CPU("Zen 4", "AuthenticAMD", 0x19, 0x61, features=frozenset(_VAES | _AVX
 NO_ZMM_STATE = CPU(
     "Zen 4, no zmm", "AuthenticAMD", 0x19, 0x61, features=frozenset(_VAES), disabled=frozenset(_AVX512)
 )
+
+
+def runnable(*modes: str) -> list[str]:
+    """Instruction sets that this CPU can run in one of the modes; pytest says which it cannot."""
+    rows = [row for row in registry.ALL if row.mode in modes]
+    return sorted({row.instruction_set for row in rows if row.built and not row.can(detect())})

@@ -1,0 +1,214 @@
+"""XTS by the native core (IEEE 1619-2018)."""
+
+from __future__ import annotations
+
+from operator import index
+from threading import Lock
+from typing import Any
+
+from aeskit._native import ffi, lib
+from aeskit.buffers import BytesLike, block, fresh, readable, refuse, writable
+from aeskit.implementations import for_cipher
+from aeskit.keys import secret, xts_schedule
+
+MAX_UNIT = 16 << 20
+"""Bytes of 2^20 blocks, the most that a data unit may have (IEEE 1619-2018, 5.1)."""
+
+_UNLIMITED = (1 << 64) - 1
+_SECTORS = 1 << 64
+
+Tweak = BytesLike | int
+"""16 bytes, or a data unit's number: an int below 2^64, little-endian in the first 8 of 16 bytes."""
+
+
+class Cipher:
+    """AES-XTS under one key of 32, 48 or 64 bytes: K1, the data key, then K2, the tweak key.
+
+    A data unit has at least 16 bytes and, unless `allow_long_units`, at most 2^20 blocks; its tweak is 16
+    bytes or an int, the number of the sector. Equal key halves are refused unless `allow_equal_halves`.
+    `implementation` is a full name, an instruction set, or what AESKIT_IMPLEMENTATION says.
+    """
+
+    def __init__(
+        self,
+        key: BytesLike,
+        *,
+        implementation: str | None = None,
+        allow_equal_halves: bool = False,
+        allow_long_units: bool = False,
+    ) -> None:
+        """Expand the key; ValueError for its length, equal halves, or an implementation that cannot run."""
+        self.implementations = for_cipher("xts", "encrypt", "decrypt", implementation=implementation)
+        self._encrypt, self._decrypt = (row.function for row in self.implementations)
+        self._key = xts_schedule(key, allow_equal_halves)
+        self._limit = _UNLIMITED if allow_long_units else MAX_UNIT
+
+    def encrypt(self, data: BytesLike, tweak: Tweak) -> bytes:
+        """The ciphertext of one data unit, of its length."""
+        source = readable(data)
+        result = fresh(len(source))
+        self._run(self._encrypt, source, result, tweak)
+        return result
+
+    def decrypt(self, data: BytesLike, tweak: Tweak) -> bytes:
+        """The plaintext of one data unit, of its length."""
+        source = readable(data)
+        result = fresh(len(source))
+        self._run(self._decrypt, source, result, tweak)
+        return result
+
+    def encrypt_into(self, data: BytesLike, destination: BytesLike, tweak: Tweak) -> None:
+        """Write the ciphertext to `destination`, of the same size: the data itself or apart from it."""
+        self._run(self._encrypt, readable(data), writable(destination), tweak)
+
+    def decrypt_into(self, data: BytesLike, destination: BytesLike, tweak: Tweak) -> None:
+        """Write the plaintext to `destination`, of the same size: the data itself or apart from it."""
+        self._run(self._decrypt, readable(data), writable(destination), tweak)
+
+    def encrypt_sectors(self, data: BytesLike, first_sector: int, sector_size: int) -> bytes:
+        """Encrypt consecutive data units of `sector_size` bytes, numbered from `first_sector`, in one call.
+
+        `data` is a multiple of `sector_size`, which is at least 16; each sector's number, below 2^64, is its
+        tweak.
+        """
+        source = readable(data)
+        result = fresh(len(source))
+        self._run_sectors(self._encrypt, source, result, first_sector, sector_size)
+        return result
+
+    def decrypt_sectors(self, data: BytesLike, first_sector: int, sector_size: int) -> bytes:
+        """Decrypt what `encrypt_sectors` encrypted."""
+        source = readable(data)
+        result = fresh(len(source))
+        self._run_sectors(self._decrypt, source, result, first_sector, sector_size)
+        return result
+
+    def encrypt_sectors_into(
+        self, data: BytesLike, destination: BytesLike, first_sector: int, sector_size: int
+    ) -> None:
+        """Write what `encrypt_sectors` gives to `destination`: the data itself or apart from it."""
+        self._run_sectors(self._encrypt, readable(data), writable(destination), first_sector, sector_size)
+
+    def decrypt_sectors_into(
+        self, data: BytesLike, destination: BytesLike, first_sector: int, sector_size: int
+    ) -> None:
+        """Write what `decrypt_sectors` gives to `destination`: the data itself or apart from it."""
+        self._run_sectors(self._decrypt, readable(data), writable(destination), first_sector, sector_size)
+
+    def encrypt_unit(self, tweak: Tweak) -> DataUnit:
+        """One data unit to encrypt in pieces."""
+        return DataUnit(self._encrypt, self._key, _tweak(tweak), self._limit)
+
+    def decrypt_unit(self, tweak: Tweak) -> DataUnit:
+        """One data unit to decrypt in pieces."""
+        return DataUnit(self._decrypt, self._key, _tweak(tweak), self._limit)
+
+    def _run(self, function: Any, source: Any, destination: Any, tweak: Tweak) -> None:
+        length, room, iv = len(source), len(destination), _tweak(tweak)
+        if refusal := lib.core_xts(function, self._key, source, length, destination, room, iv, self._limit):
+            raise refuse(refusal, length, room)
+
+    def _run_sectors(self, function: Any, source: Any, destination: Any, first: int, size: int) -> None:
+        length, room = len(source), len(destination)
+        first, size = _sector_number(first, "first_sector"), _sector_size(size, self._limit)
+        call = (function, self._key, source, length, destination, room, first, size, self._limit)
+        refusal = lib.core_xts_sectors(*call)
+        if refusal == lib.REFUSED_PARTIAL_SECTOR:
+            raise ValueError(f"data must be a multiple of the sector size, {size} bytes, not {length}")
+        if refusal == lib.REFUSED_SECTOR_NUMBER:
+            last = first + length // size - 1
+            raise ValueError(f"sector numbers must be below 2^64; the last of these would be {last}")
+        if refusal:
+            raise refuse(refusal, length, room)
+
+
+class DataUnit:
+    """One data unit in pieces, each turned into as many bytes as it has.
+
+    Every piece but the last is a multiple of 16 bytes (`update`). A partial block at the end must come with
+    the whole block before it, from which it steals: so the last piece (`finish`) is of any length from 16.
+    Calls from several threads follow one another.
+    """
+
+    def __init__(self, function: Any, key: Any, tweak: bytes, limit: int) -> None:
+        """Begin with the unit's tweak; made by `Cipher.encrypt_unit` and `decrypt_unit`."""
+        self._function, self._key, self._limit, self._lock = function, key, limit, Lock()
+        self._ended = False
+        self._state = secret("struct xts_unit *")
+        ffi.memmove(self._state.tweak, tweak, len(tweak))
+
+    @property
+    def position(self) -> int:
+        """The bytes of the data unit done so far."""
+        return int(self._state.position)
+
+    def update(self, piece: BytesLike) -> bytes:
+        """Take a piece that is not the last: a multiple of 16 bytes, at least 16."""
+        source = readable(piece, "piece")
+        result = fresh(len(source))
+        self._run(source, result, last=False)
+        return result
+
+    def update_into(self, piece: BytesLike, destination: BytesLike) -> None:
+        """Write what `update` gives to `destination`: the piece itself or apart from it."""
+        self._run(readable(piece, "piece"), writable(destination), last=False)
+
+    def finish(self, piece: BytesLike) -> bytes:
+        """Take the last piece: at least 16 bytes, the last whole block together with the tail."""
+        source = readable(piece, "piece")
+        result = fresh(len(source))
+        self._run(source, result, last=True)
+        return result
+
+    def finish_into(self, piece: BytesLike, destination: BytesLike) -> None:
+        """Write what `finish` gives to `destination`: the piece itself or apart from it."""
+        self._run(readable(piece, "piece"), writable(destination), last=True)
+
+    def _run(self, source: Any, destination: Any, last: bool) -> None:
+        length, room = len(source), len(destination)
+        with self._lock:
+            if self._ended:
+                raise ValueError("this data unit has ended: its last piece has been taken")
+            call = (self._function, self._key, source, length, destination, room, self._state)
+            refusal = lib.core_xts_piece(*call, last, self._limit)
+            self._ended = last and not refusal
+        if refusal == lib.REFUSED_SHORT and last:
+            raise ValueError(
+                f"the last whole block must travel with the tail: 16 bytes or more, not {length}"
+            )
+        if refusal == lib.REFUSED_PARTIAL_BLOCK:
+            raise ValueError(f"every piece but the last must be a multiple of 16 bytes, not {length}")
+        if refusal:
+            whole = self.position + length if refusal == lib.REFUSED_LONG else length
+            raise refuse(refusal, whole, room)
+
+
+def _tweak(tweak: Tweak) -> bytes:
+    if type(tweak) is bytes and len(tweak) == 16:
+        return tweak
+    if hasattr(tweak, "__index__"):
+        return _sector_number(tweak, "tweak").to_bytes(16, "little")
+    return block(tweak, "tweak")
+
+
+def _sector_number(number: int, name: str) -> int:
+    value = _integer(number, name)
+    if not 0 <= value < _SECTORS:
+        raise ValueError(f"{name} must be a sector number from 0 to 2^64 - 1, not {value}")
+    return value
+
+
+def _sector_size(size: int, limit: int) -> int:
+    value = _integer(size, "sector_size")
+    if value < 16:
+        raise ValueError(f"sector_size must be at least 16 bytes, not {value}")
+    if value > limit:
+        raise refuse(lib.REFUSED_LONG, value, value)
+    return value
+
+
+def _integer(number: int, name: str) -> int:
+    try:
+        return index(number)
+    except TypeError:
+        raise TypeError(f"{name} must be an int, not {type(number).__name__}") from None

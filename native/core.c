@@ -1,0 +1,218 @@
+/* Checks at the boundary and loops over batches and pieces. Every check comes before the first write. */
+
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 16
+#define LINE 64 /* bytes of a cache line */
+
+/* A line before the memory handed out holds its size, so that its release can clear it. */
+void *core_allocate(size_t size)
+{
+    if (size > SIZE_MAX - 2 * LINE)
+        return NULL;
+    size_t whole = (size + 2 * LINE - 1) / LINE * LINE;
+    uint8_t *memory = aligned_alloc(LINE, whole);
+    if (!memory)
+        return NULL;
+    memset(memory, 0, whole);
+    memcpy(memory, &whole, sizeof whole);
+    return memory + LINE;
+}
+
+void core_release(void *pointer)
+{
+    if (!pointer)
+        return;
+    volatile uint8_t *memory = (uint8_t *)pointer - LINE;
+    size_t whole;
+    memcpy(&whole, (uint8_t *)pointer - LINE, sizeof whole);
+    for (size_t i = 0; i < whole; i++) /* volatile: a memset before free would be dropped */
+        memory[i] = 0;
+    free((uint8_t *)pointer - LINE);
+}
+
+static int is_key_length(size_t length)
+{
+    return length == 16 || length == 24 || length == 32;
+}
+
+int core_key(keys_function expand, struct aes_key *key, const uint8_t *bytes, size_t length)
+{
+    if (!is_key_length(length))
+        return REFUSED_KEY_LENGTH;
+    expand(key, bytes, (uint32_t)length);
+    return ACCEPTED;
+}
+
+int core_xts_key(keys_function expand, struct xts_key *key, const uint8_t *bytes, size_t length, int allow_equal)
+{
+    size_t half = length / 2;
+    if (length % 2 || !is_key_length(half))
+        return REFUSED_KEY_LENGTH;
+    uint8_t different = 0;
+    for (size_t i = 0; i < half; i++)
+        different |= bytes[i] ^ bytes[half + i];
+    if (!different && !allow_equal)
+        return REFUSED_EQUAL_HALVES;
+    expand(&key->data, bytes, (uint32_t)half);
+    expand(&key->tweak, bytes + half, (uint32_t)half);
+    return ACCEPTED;
+}
+
+static int check_buffers(const uint8_t *source, size_t length, const uint8_t *destination, size_t room)
+{
+    uintptr_t from = (uintptr_t)source, to = (uintptr_t)destination;
+    if (room != length)
+        return REFUSED_ROOM;
+    if (from != to && (from < to ? to - from : from - to) < length)
+        return REFUSED_OVERLAP;
+    return ACCEPTED;
+}
+
+static int check_blocks(const uint8_t *source, size_t length, const uint8_t *destination, size_t room)
+{
+    return length % BLOCK ? REFUSED_PARTIAL_BLOCK : check_buffers(source, length, destination, room);
+}
+
+int core_ecb(ecb_function function, const struct aes_key *key, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room)
+{
+    int refusal = check_blocks(source, length, destination, room);
+    if (!refusal && length)
+        function(key, source, destination, length);
+    return refusal;
+}
+
+int core_cbc(chain_function function, const struct aes_key *key, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room, const uint8_t iv[16])
+{
+    uint8_t chain[BLOCK];
+    int refusal = check_blocks(source, length, destination, room);
+    memcpy(chain, iv, BLOCK);
+    if (!refusal && length)
+        function(key, source, destination, length, chain);
+    return refusal;
+}
+
+int core_cts(cts_function function, const struct aes_key *key, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room, const uint8_t iv[16], uint32_t stealing)
+{
+    if (length < BLOCK)
+        return REFUSED_SHORT;
+    uint8_t chain[BLOCK];
+    int refusal = check_buffers(source, length, destination, room);
+    memcpy(chain, iv, BLOCK);
+    if (!refusal)
+        function(key, source, destination, length, chain, stealing);
+    return refusal;
+}
+
+/* `length` bytes, at most what is left of the current keystream block. */
+static void use_keystream(struct ctr_stream *stream, const uint8_t *source, size_t length, uint8_t *destination)
+{
+    const uint8_t *keystream = stream->keystream + BLOCK - stream->left;
+    for (size_t i = 0; i < length; i++)
+        destination[i] = source[i] ^ keystream[i];
+    stream->left -= (uint32_t)length;
+}
+
+int core_ctr(chain_function function, const struct aes_key *key, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room, const uint8_t counter[16])
+{
+    uint8_t next[BLOCK];
+    int refusal = check_buffers(source, length, destination, room);
+    memcpy(next, counter, BLOCK);
+    if (!refusal && length)
+        function(key, source, destination, length, next);
+    return refusal;
+}
+
+int core_ctr_stream(chain_function function, const struct aes_key *key, struct ctr_stream *stream,
+                    const uint8_t *source, size_t length, uint8_t *destination, size_t room)
+{
+    static const uint8_t zeros[BLOCK];
+    int refusal = check_buffers(source, length, destination, room);
+    if (refusal)
+        return refusal;
+    size_t begun = length < stream->left ? length : stream->left;
+    use_keystream(stream, source, begun, destination);
+    size_t tail = (length - begun) % BLOCK, whole = length - begun - tail;
+    if (whole)
+        function(key, source + begun, destination + begun, whole, stream->counter);
+    if (tail) {
+        function(key, zeros, stream->keystream, BLOCK, stream->counter);
+        stream->left = BLOCK;
+        use_keystream(stream, source + begun + whole, tail, destination + begun + whole);
+    }
+    stream->position += length;
+    return ACCEPTED;
+}
+
+int core_xts(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room, const uint8_t tweak[16], uint64_t limit)
+{
+    if (length < BLOCK)
+        return REFUSED_SHORT;
+    if (length > limit)
+        return REFUSED_LONG;
+    uint8_t iv[BLOCK];
+    int refusal = check_buffers(source, length, destination, room);
+    memcpy(iv, tweak, BLOCK);
+    if (!refusal)
+        function(key, source, destination, length, iv, XTS_FIRST);
+    return refusal;
+}
+
+int core_xts_piece(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
+                   uint8_t *destination, size_t room, struct xts_unit *unit, int last, uint64_t limit)
+{
+    if (length < BLOCK)
+        return REFUSED_SHORT;
+    if (!last && length % BLOCK)
+        return REFUSED_PARTIAL_BLOCK;
+    if (unit->position > limit || length > limit - unit->position)
+        return REFUSED_LONG;
+    int refusal = check_buffers(source, length, destination, room);
+    if (refusal)
+        return refusal;
+    uint32_t flags = (unit->position ? 0 : XTS_FIRST) | (last ? 0 : XTS_UPDATE);
+    function(key, source, destination, length, unit->tweak, flags);
+    unit->position += length;
+    return ACCEPTED;
+}
+
+int core_xts_sectors(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
+                     uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size, uint64_t limit)
+{
+    if (sector_size < BLOCK)
+        return REFUSED_SHORT;
+    if (sector_size > limit)
+        return REFUSED_LONG;
+    if (length % sector_size)
+        return REFUSED_PARTIAL_SECTOR;
+    uint64_t sectors = length / sector_size;
+    if (sectors && first_sector > UINT64_MAX - (sectors - 1))
+        return REFUSED_SECTOR_NUMBER;
+    int refusal = check_buffers(source, length, destination, room);
+    for (uint64_t i = 0; !refusal && i < sectors; i++) {
+        uint8_t tweak[BLOCK] = {0};
+        for (int byte = 0; byte < 8; byte++)
+            tweak[byte] = (uint8_t)((first_sector + i) >> 8 * byte);
+        function(key, source + i * sector_size, destination + i * sector_size, sector_size, tweak, XTS_FIRST);
+    }
+    return refusal;
+}
+
+const char *core_compiler(void)
+{
+#if defined(__clang__)
+    return __VERSION__;
+#elif defined(__GNUC__)
+    return "GCC " __VERSION__;
+#else
+    return "";
+#endif
+}

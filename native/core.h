@@ -1,0 +1,73 @@
+#pragma once
+#include "prototypes.h"
+
+/* Checks at the boundary, and loops over batches and pieces: what the Python face calls. `function` is one of
+   the implementations in prototypes.h. Everything is checked before the first byte is written. */
+
+/* Why a call was refused. */
+enum refusal {
+    ACCEPTED,
+    REFUSED_KEY_LENGTH,     /* not 16, 24 or 32 bytes; not twice that for XTS */
+    REFUSED_EQUAL_HALVES,   /* of an XTS key */
+    REFUSED_ROOM,           /* the destination's bytes, `room`, are not `length` */
+    REFUSED_OVERLAP,        /* source and destination overlap in part */
+    REFUSED_SHORT,          /* under 16 bytes */
+    REFUSED_PARTIAL_BLOCK,  /* not a multiple of 16 */
+    REFUSED_LONG,           /* a data unit over `limit` bytes */
+    REFUSED_PARTIAL_SECTOR, /* not a multiple of the sector size */
+    REFUSED_SECTOR_NUMBER,  /* the last sector's number needs more than 64 bits */
+};
+
+typedef void (*keys_function)(struct aes_key *, const uint8_t *, uint32_t);
+typedef void (*ecb_function)(const struct aes_key *, const uint8_t *, uint8_t *, size_t);
+typedef void (*chain_function)(const struct aes_key *, const uint8_t *, uint8_t *, size_t, uint8_t *);
+typedef void (*cts_function)(const struct aes_key *, const uint8_t *, uint8_t *, size_t, uint8_t *, uint32_t);
+typedef void (*xts_function)(const struct xts_key *, const uint8_t *, uint8_t *, size_t, uint8_t *, uint32_t);
+
+/* A message under way: the next counter block, the current keystream block and how much of its end is unused. */
+struct ctr_stream {
+    uint8_t counter[16];
+    uint8_t keystream[16];
+    uint32_t left;
+    uint64_t position; /* bytes of keystream used */
+};
+
+/* A data unit under way: the IV or the next tweak, and the bytes so far. */
+struct xts_unit {
+    uint8_t tweak[16];
+    uint64_t position;
+};
+
+/* Zeroed memory on a cache line's border, cleared when it is released; NULL where there is none. */
+void *core_allocate(size_t size);
+void core_release(void *pointer);
+
+/* Schedules. An XTS key is K1, the data key, then K2, the tweak key (IEEE 1619-2018, 5.1). */
+int core_key(keys_function expand, struct aes_key *key, const uint8_t *bytes, size_t length);
+int core_xts_key(keys_function expand, struct xts_key *key, const uint8_t *bytes, size_t length, int allow_equal);
+
+/* One message; neither the IV nor the counter is written. */
+int core_ecb(ecb_function function, const struct aes_key *key, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room);
+int core_cbc(chain_function function, const struct aes_key *key, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room, const uint8_t iv[16]);
+int core_cts(cts_function function, const struct aes_key *key, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room, const uint8_t iv[16], uint32_t stealing);
+int core_ctr(chain_function function, const struct aes_key *key, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room, const uint8_t counter[16]);
+
+/* The next `length` bytes of a message: any split gives the same bytes. */
+int core_ctr_stream(chain_function function, const struct aes_key *key, struct ctr_stream *stream,
+                    const uint8_t *source, size_t length, uint8_t *destination, size_t room);
+
+/* A data unit of at most `limit` bytes; a piece of one, of which only the last may end in a partial block;
+   consecutive data units, the sector's number little-endian in the low 8 bytes of each tweak. */
+int core_xts(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room, const uint8_t tweak[16], uint64_t limit);
+int core_xts_piece(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
+                   uint8_t *destination, size_t room, struct xts_unit *unit, int last, uint64_t limit);
+int core_xts_sectors(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
+                     uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size, uint64_t limit);
+
+/* What compiled this: "GCC 12.2.0"; empty where unknown. */
+const char *core_compiler(void);
