@@ -92,6 +92,17 @@ void xts_decrypt_vaes_avx512_512(
 /* Call `function` with six integer arguments `calls` times in a row; the nanoseconds that it took. */
 uint64_t bench_calls(uintptr_t function, const uintptr_t arguments[6], uint64_t calls);
 
+/* Another library's cipher with its key set: what it calls a context, how a message starts, how it runs. */
+struct peer {
+    void *context;
+    void *start;
+    void *run;
+};
+
+/* One message by libcrypto's EVP interface, or by libgcrypt: the IV set, then the whole message at once. */
+void peer_evp(const struct peer *peer, const uint8_t *source, uint8_t *destination, size_t length, uint8_t *iv);
+void peer_gcrypt(const struct peer *peer, const uint8_t *source, uint8_t *destination, size_t length, uint8_t *iv);
+
 /* n × 64 dependent additions, and n × 64 AES rounds dependent or independent: the limits of this CPU, n at least 1.
    xmm needs AES and AVX, ymm VAES, zmm VAES and AVX512F. */
 void limit_add(uint64_t n);
