@@ -22,10 +22,6 @@ GCRYPT_AES = {128: 7, 192: 8, 256: 9}
 """Key bits to GCRY_CIPHER_AES… (gcrypt.h)."""
 GCRYPT_MODES = {"ecb": 1, "cbc": 3, "ctr": 6, "xts": 13}
 GCRYPT_RUN = {"encrypt": "gcry_cipher_encrypt", "decrypt": "gcry_cipher_decrypt"}
-    "encrypt": "gcry_cipher_encrypt",
-    "decrypt": "gcry_cipher_decrypt",
-    "crypt": "gcry_cipher_encrypt",
-}
 
 
 @dataclass(frozen=True)
