@@ -1,0 +1,73 @@
+"""One case on one implementation in one layout: the call, and every way in which its result can be wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aeskit.verify.inputs import Inputs
+from aeskit.verify.layouts import Layout
+from aeskit.verify.runner import After, Call, Fault, Runner, canary
+
+_STEALING = {"": 0, "CS1": 1, "CS2": 2, "CS3": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What must be there after a call, whatever the layout."""
+
+    text: bytes | None
+    """None where the function must return at once and change nothing."""
+    iv: bytes | None
+    """What continues the message; None where nothing is promised."""
+
+
+def examine(
+    runner: Runner, function: str, inputs: Inputs, context: bytes, expected: Expected, layout: Layout
+) -> str | None:
+    """What is wrong, as a finding writes it; None where nothing is."""
+    stealing = _STEALING[inputs.stealing]
+    size = len(inputs.data) if expected.text is None else len(expected.text)
+    call = Call(function, inputs.mode, context, inputs.data, size, inputs.iv, layout, stealing)
+    try:
+        after = runner.call(call)
+    except Fault as fault:
+        return str(fault)
+    start = after.start
+    before = canary(len(after.window))
+    text = expected.text
+    if text is None:
+        text = inputs.data if layout.in_place else before[start : start + size]
+    if after.window != before[:start] + text + before[start + size :]:
+        return _destination(after, before, text)
+    return _rest(call, after, expected)
+
+
+def _destination(after: After, before: bytes, text: bytes) -> str:
+    start, end = after.start, after.start + len(text)
+    found = after.window[start:end]
+    if found != text:
+        at = _first(found, text)
+        place = f"block {at // 16} byte {at % 16}"
+        return f"{place} is {found[at]:02x}, must be {text[at]:02x}"
+    at = _first(after.window, before[:start] + text + before[end:])
+    if at < start:
+        return f"byte {start - at} before the destination was written: is {after.window[at]:02x}"
+    return f"byte {at - end + 1} past the destination was written: is {after.window[at]:02x}"
+
+
+def _rest(call: Call, after: After, expected: Expected) -> str | None:
+    if not call.layout.in_place and after.source != call.source:
+        at = _first(after.source, call.source)
+        return f"source block {at // 16} byte {at % 16} was changed to {after.source[at]:02x}"
+    if after.context != call.context:
+        return f"key schedule byte {_first(after.context, call.context)} was changed"
+    wanted = expected.iv if call.updates else call.iv
+    if wanted is None or after.iv == wanted:
+        return None
+    at, name = _first(after.iv, wanted), {"xts": "tweak", "ctr": "counter"}.get(call.mode, "IV")
+    kind = f"written-back {name}" if call.updates else f"{name}, not to be written,"
+    return f"{kind} byte {at} is {after.iv[at]:02x}, must be {wanted[at]:02x}"
+
+
+def _first(found: bytes, wanted: bytes) -> int:
+    return next(at for at, (a, b) in enumerate(zip(found, wanted, strict=True)) if a != b)

@@ -1,0 +1,151 @@
+"""A whole run: what is selected, what must be skipped and why, the chunks, the report."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
+from aeskit import implementations
+from aeskit.cpu import CPU, detect
+from aeskit.implementations import Implementation
+from aeskit.verify import cases, engine, known, replay
+from aeskit.verify.replay import MODEL, Problem
+from aeskit.verify.report import Finding, Report, Row
+from aeskit.verify.runner import NativeRunner, Runner
+from aeskit.verify.worker import CELLS, CHECKS, SHOWN, Chunk, Found
+
+MODES = {"keys": ("keys",), "ecb": ("ecb",), "cbc": ("cbc", "cts"), "ctr": ("ctr",), "xts": ("xts",)}
+"""What can be asked for, and the modes that it means: CBC with its ciphertext stealing."""
+
+REQUIRE = "AESKIT_REQUIRE"
+"""The environment variable with names to require, separated by commas."""
+
+_CHUNK = 6000
+"""Checks, about: a fraction of a second."""
+
+Progress = Callable[[int, int], None]
+"""Hears how many checks are made, of how many."""
+
+
+def select(modes: Iterable[str], names: Iterable[str]) -> list[Implementation]:
+    """The implementations of these modes (all by default) and names; a name may be an instruction set.
+
+    ValueError for what there is not, and where the two exclude each other.
+    """
+    wanted = {mode for name in (list(modes) or MODES) for mode in MODES[name]}
+    rows = [row for row in implementations.ALL if row.mode in wanted]
+    for name in (names := list(names)):
+        if not any(name in (row.name, row.instruction_set) for row in implementations.ALL):
+            implementations.named(name)
+        if not any(name in (row.name, row.instruction_set) for row in rows):
+            raise ValueError(f"{name} is no implementation of {', '.join(sorted(wanted))}")
+    return [row for row in rows if not names or row.name in names or row.instruction_set in names]
+
+
+def requirements(given: Iterable[str]) -> list[str]:
+    """The names given and those of the environment; ValueError for one that is nothing's."""
+    names = [*given, *filter(None, os.environ.get(REQUIRE, "").replace(",", " ").split())]
+    for name in names:
+        if not any(_requires(name, row, row.needs) for row in implementations.ALL):
+            raise ValueError(f'nothing is called "{name}": require a CPU feature or an implementation')
+    return names
+
+
+def _requires(name: str, row: Implementation, features: Iterable[str]) -> bool:
+    """Whether requiring `name` requires this row: by its name, its set, or (the beginning of) a feature."""
+    return name in (row.name, row.instruction_set) or any(
+        f.lower().startswith(name.lower()) for f in features
+    )
+
+
+def verify(
+    selected: list[Implementation],
+    level: str = "quick",
+    required: Iterable[str] = (),
+    progress: Progress | None = None,
+    cpu: CPU | None = None,
+    make_runner: Callable[[], Runner] = NativeRunner,
+) -> Report:
+    """Every case of the level on every implementation that can run; KeyboardInterrupt ends it early."""
+    cpu, required = cpu or detect(), list(required)
+    rows = [_row(row, cpu, required) for row in selected]
+    models = sorted({row.mode for row in selected}, key=[row.mode for row in selected].index)
+    rows += [Row(f"{MODEL}_{mode}") for mode in models]
+    report = Report(level, cpu.name, rows)
+    _run(report, list(_chunks(selected, rows, level)), progress, make_runner)
+    return report
+
+
+def again(identity: str, make_runner: Callable[[], Runner] = NativeRunner) -> Report:
+    """Make one check again; ValueError if the line is not one, or its function cannot run here."""
+    function, problem, layout = replay.parse(identity)
+    cpu = detect()
+    row = _row(implementations.named(function), cpu, [])
+    if row.skipped:
+        raise ValueError(f"{function} needs {row.skipped}")
+    report = Report("replay", cpu.name, [row, Row(f"{MODEL}_{problem.mode}")])
+    _run(report, [Chunk((problem,), (function,), (0, 1), "quick", layout)], None, make_runner)
+    del report.rows[1]
+    return report
+
+
+def _row(row: Implementation, cpu: CPU, required: list[str]) -> Row:
+    missing = row.can(cpu)
+    skipped = cpu.explain(missing) if missing else "" if row.built else "a build that holds it"
+    return Row(row.name, skipped, any(_requires(name, row, missing) for name in required))
+
+
+def _chunks(selected: list[Implementation], rows: list[Row], level: str) -> Iterator[Chunk]:
+    places = {row.name: place for place, row in enumerate(rows)}
+    for mode, direction in dict.fromkeys((row.mode, row.direction) for row in selected):
+        functions = tuple(
+            row.name
+            for row in selected
+            if (row.mode, row.direction) == (mode, direction) and not rows[places[row.name]].skipped
+        )
+        numbers = (*(places[name] for name in functions), places[f"{MODEL}_{mode}"])
+        problems: list[Problem] = []
+        checks = 0
+        both: Iterator[Problem] = chain(known.every(mode, direction), cases.cases(mode, direction, level))
+        for problem in both:
+            problems.append(problem)
+            checks += 20 + Chunk((problem,), functions, numbers, level).checks
+            if checks > _CHUNK:
+                yield Chunk(tuple(problems), functions, numbers, level)
+                problems, checks = [], 0
+        yield Chunk(tuple(problems), functions, numbers, level)
+
+
+def _run(
+    report: Report, chunks: list[Chunk], progress: Progress | None, make_runner: Callable[[], Runner]
+) -> None:
+    began, total = time.monotonic(), sum(chunk.checks for chunk in chunks)
+    work = engine.Engine(len(report.rows), min(os.cpu_count() or 1, len(chunks)), make_runner)
+    shown = [0] * len(report.rows)
+    try:
+        for event in work.run(chunks):
+            if event:
+                number, found = event
+                shown[number] += 1
+                if shown[number] <= SHOWN:
+                    report.findings.append(_finding(report.rows[number].name, found))
+            elif progress:
+                progress(sum(work.totals()[CHECKS::CELLS]), total)
+    except KeyboardInterrupt:
+        report.interrupted = True
+    totals = work.totals()
+    for place, row in enumerate(report.rows):
+        row.cases, row.failures, nanoseconds = totals[CELLS * place : CELLS * (place + 1)]
+        row.seconds = nanoseconds / 1e9
+        row.note = "left out after repeated crashes" if place in work.left_out else ""
+    report.seconds = time.monotonic() - began
+
+
+def _finding(name: str, found: Found) -> Finding:
+    _, problem, layout, text = found
+    if layout is None:
+        return Finding(name, f"{name}, {problem.direction}, {problem.title}: {text}", "")
+    title = f"{name}, {problem.title}, {layout.title}: {text}"
+    return Finding(name, title, replay.identity(name, problem, layout))

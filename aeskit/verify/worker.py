@@ -1,0 +1,146 @@
+"""The child process that makes the checks: it says where it stands before each, in case the next kills it."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from aeskit.verify import inputs, known, layouts, oracle
+from aeskit.verify.differential import Expected, examine
+from aeskit.verify.inputs import Inputs
+from aeskit.verify.known import Known
+from aeskit.verify.layouts import Layout
+from aeskit.verify.replay import Problem
+from aeskit.verify.runner import Runner
+
+SHOWN = 20
+"""Findings of one function in one chunk that are reported in words; all are counted."""
+
+PROBLEM, FUNCTION, LAYOUT, ROWS = range(4)
+"""Places in the shared numbers: where the worker stands, then a `CELLS` of numbers for each row."""
+CHECKS, FAILURES, NANOSECONDS, CELLS = range(4)
+
+Position = tuple[int, int, int]
+Cells = memoryview
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Problems of one mode and direction, for the functions of that mode and direction."""
+
+    problems: tuple[Problem, ...]
+    functions: tuple[str, ...]
+    rows: tuple[int, ...]
+    """Their places in the report, and behind them that of the mode's model."""
+    level: str
+    only: Layout | None = None
+    """A single layout, to replay."""
+    left_out: frozenset[int] = frozenset()
+    """Rows that are not run any more."""
+
+    def layouts(self, problem: Problem) -> tuple[Layout, ...]:
+        """Those in which the problem is set."""
+        if self.only:
+            return (self.only,)
+        if isinstance(problem, Known):
+            every = layouts.of("ecb", problem.length, "quick")[:2]
+            return every[:1] if problem.mode == "keys" else every
+        turn, splits = (
+            problem.length + problem.key_bits // 64,
+            problem.start == "random" or self.level == "full",
+        )
+        return layouts.of(problem.mode, problem.length, self.level, turn, splits)
+
+    @property
+    def checks(self) -> int:
+        """How many checks of functions it holds; those of the model come on top."""
+        return len(self.functions) * sum(len(self.layouts(problem)) for problem in self.problems)
+
+
+def solve(problem: Problem) -> tuple[Inputs, Expected]:
+    """What goes in and what must come out."""
+    if isinstance(problem, Known):
+        return known.inputs(problem), known.expected(problem)
+    made = inputs.of(problem)
+    return made, oracle.expected(made)
+
+
+def work(connection: Connection, numbers: Any, make_runner: Callable[[], Runner]) -> None:
+    """Serve chunks until the connection closes: ``(chunk, first position)`` in, findings and None out.
+
+    An error of the checks themselves goes out as its traceback.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    runner, cells = make_runner(), memoryview(numbers).cast("B").cast("q")
+    while True:
+        try:
+            chunk, first = connection.recv()
+        except EOFError:
+            return
+        try:
+            for finding in _run(runner, chunk, first, cells):
+                connection.send(finding)
+            connection.send(None)
+        except Exception:
+            connection.send(traceback.format_exc())
+            raise
+
+
+Found = tuple[int, Problem, Layout | None, str]
+"""A function's place in the chunk (the model's is behind the last), problem, layout and what is wrong."""
+
+
+def _run(runner: Runner, chunk: Chunk, first: Position, cells: Cells) -> Iterator[Found]:
+    shown = [0] * len(chunk.rows)
+    for p in range(first[PROBLEM], len(chunk.problems)):
+        problem, fresh = chunk.problems[p], (p, 0, 0) >= first
+        made, wanted = solve(problem)
+        if fresh and (text := _model(chunk, problem, made, wanted, cells)):
+            yield len(chunk.functions), problem, None, text
+        context, places = oracle.context(made.mode, made.key), chunk.layouts(problem)
+        for f, function in enumerate(chunk.functions):
+            if chunk.rows[f] in chunk.left_out:
+                continue
+            begin = first[LAYOUT] if (p, f) == first[:2] else len(places) if (p, f) < first[:2] else 0
+            base, since = ROWS + CELLS * chunk.rows[f], time.perf_counter_ns()
+            for k in range(begin, len(places)):
+                cells[PROBLEM], cells[FUNCTION], cells[LAYOUT] = p, f, k
+                text = examine(runner, function, made, context, wanted, places[k])
+                cells[base + CHECKS] += 1
+                if text:
+                    cells[base + FAILURES] += 1
+                    shown[f] += 1
+                    if shown[f] <= SHOWN:
+                        yield f, problem, places[k], text
+            cells[base + NANOSECONDS] += time.perf_counter_ns() - since
+
+
+def _model(chunk: Chunk, problem: Problem, made: Inputs, wanted: Expected, cells: Cells) -> str | None:
+    """Check the mode's model; None if it agrees or has no turn."""
+    if chunk.only or not model_due(problem, chunk.level) or wanted.text is None:
+        return None
+    base, since = ROWS + CELLS * chunk.rows[-1], time.perf_counter_ns()
+    text = oracle.difference(made, wanted)
+    cells[base + CHECKS] += 1
+    cells[base + FAILURES] += bool(text)
+    cells[base + NANOSECONDS] += time.perf_counter_ns() - since
+    return text
+
+
+def model_due(problem: Problem, level: str) -> bool:
+    """Known answers always, else once for each mode, key size and length: the model is slow."""
+    if isinstance(problem, Known):
+        return True
+    first = problem.start in ("random", "zeros", "ones") and problem.seed == 0
+    if level == "full" or not first or problem.mode == "keys":
+        return first
+    turn = problem.length // 2 + problem.key_bits // 64
+    in_turn = not problem.stealing or problem.stealing == ("CS1", "CS2", "CS3")[turn % 3]
+    return in_turn and (problem.direction == "crypt" or problem.direction == ("encrypt", "decrypt")[turn % 2])
