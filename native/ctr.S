@@ -4,102 +4,122 @@
  *   rdi       first round key (on entry the aes_key)
  *   rsi, rdx  source and destination; may be equal
  *   rcx       bytes left
- *   r8        the counter block: read, then at once replaced by the one that follows this message
+ *   r8        on entry the counter block, at once replaced by the one that follows this message; then the place in
+ *             the table from which the next register's counters are made
  *   r9, r10   last round key; key length in bytes
- *   rax, r11  scratch
+ *   r11:rax   the upper part of v11 as a 128-bit integer; scratch in the tail
  *   v0 - v7   counter blocks, then keystream, then output
- *   v8        next counters, one a lane, each a little-endian 128-bit integer
- *   v9        per lane: zero below, the counter's low quadword above (without EVEX less 2^63), to foresee carries
- *   v10       byte shuffle that reverses a lane
- *   v11       EVEX: all ones, which is -1; else scratch
- *   v12       without EVEX: 2^63 in each high quadword
+ *   v8, v11   two successive upper parts ^ round key 0, in every lane
+ *   v9        the bits in which a counter of the later upper part may differ from v8
+ *   v10       the bits of the lower part
  *   key0 ...  round keys: held in v17 to v31 with EVEX, else spread from memory into v15
  *
- * A quadword add drops its carry. Adding n to a low quadword x carries where x > 2^64 - 1 - n, so one compare of v9 with
- * a constant gives -1 exactly in the high quadwords that must grow by one, and a subtraction adds the carry: no branch,
- * whatever the counter. VPCMPGTQ compares signed numbers, hence the 2^63.
+ * The counters of a pass without shuffle, compare or branch. One pass takes PASS = 8 * LANES blocks, a power of 2. Call
+ * counter / PASS the upper part and counter % PASS the lower. A pass adds PASS, so the lower part of a given lane of a
+ * given register is the same in every pass, and among the lanes of one pass are two upper parts at most: u until the
+ * lower part wraps, then u + 1. With the first lower part b, lane p of the pass needs entry b + p of a table of 2 * PASS
+ * blocks: its lower part, and in the bits above all zeros (take u) or all ones (take u + 1). So a register is
  *
- * Clobbers rax, rcx, rdx, rsi, r9 to r11, k1, the registers above and the flags.
+ *   (entry & v9) ^ v8,   v9 = (u ^ (u + 1)) | lower bits,   v8 = u ^ round key 0
+ *
+ * and the one carry over 128 bits, from u to u + 1, is ADD and ADC once a pass. Where the table is read depends on the
+ * counter, which is public, never on the key or the data.
+ *
+ * Clobbers rax, rcx, rdx, rsi, r8 to r11, k1, the registers above and the flags.
  */
 
 #include "lanes.inc"
 
-        .section .rodata
-        .p2align 4
-.Lctr_reverse:
-        .byte 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
-.Lctr_half:
-        .quad 0, 1 << 63
-        .text
-
-/* Entry 0 numbers the lanes, entry i counts i registers. Each holds what to add to a lane's low quadword and, above it,
-   the largest low quadword that takes it without a carry. The low quadwords of the latter never meet a larger one. */
 .macro ctr_table set
         .section .rodata
         .p2align 6
 .Lctr_table_\set:
-        ctr_entry 0, 1
-        .irp index, 1, 2, 3, 4, 5, 6, 7, 8
-        ctr_entry "\index * LANES", 0
+        .set .Lentry, 0
+        .rept PASS
+        .fill 15, 1, 0
+        .byte .Lentry
+        .set .Lentry, .Lentry + 1
+        .endr
+        .set .Lentry, -PASS
+        .rept PASS
+        .fill 15, 1, 0xff
+        .byte .Lentry
+        .set .Lentry, .Lentry + 1
         .endr
         .text
 .endm
 
-.macro ctr_entry first:req, step:req
-        .set .Llane, 0
-        .rept LANES
-        .quad \first + .Llane * \step, 0
-        .set .Llane, .Llane + 1
-        .endr
-        .set .Llane, 0
-        .rept LANES
-        .quad 0, CTR_HIGHEST - (\first + .Llane * \step)
-        .set .Llane, .Llane + 1
-        .endr
+/* Put the counter that follows rcx bytes, rounded up to blocks, at [r8]. One 16-byte store: the next call loads it so.
+   r11:rax is the counter; clobbers r9, r10 and v0. */
+.macro ctr_write_back
+        lea r9, [rcx - 1]
+        shr r9, 4
+        inc r9
+        mov r10, r11
+        add r9, rax
+        adc r10, 0
+        bswap r9
+        bswap r10
+        vmovq xv0, r10
+        vpinsrq xv0, xv0, r9, 1
+        vmovdqu [r8], xv0
 .endm
 
-/* v9 from v8. */
-.macro ctr_foresee
-        vpslldq v9, v8, 8
-        .if !EVEX
-        vpxor v9, v9, v12
-        .endif
-.endm
-
-/* register = v8 + entry `index`, carry and all. */
-.macro ctr_add set, register, index
-        vpaddq \register, v8, [rip + .Lctr_table_\set + 2 * VL * \index]
-        .if EVEX
-        vpcmpnleuq k1, v9, [rip + .Lctr_table_\set + 2 * VL * \index + VL]
-        vpsubq \register{k1}, \register, v11
-        .else
-        vpcmpgtq v11, v9, [rip + .Lctr_table_\set + 2 * VL * \index + VL]
-        vpsubq \register, \register, v11
-        .endif
-.endm
-
-/* The next keystream into the registers; v8 moves on. */
-.macro ctr_keystream set, registers:vararg
+/* r11:rax and v11 to the next upper part, v9 for v8 and v11. */
+.macro ctr_carry
         first_key rdi
-        ctr_foresee
+        add rax, PASS
+        adc r11, 0
+        bswap r11
+        vmovq xv11, r11
+        bswap r11
+        bswap rax
+        vpinsrq xv11, xv11, rax, 1
+        bswap rax
+        vspread_low v11, v11
+        vxor v11, v11, key0
+        vxor v9, v8, v11
+        vor v9, v9, v10
+.endm
+
+/* v8 to v11, r11:rax and r8 for the counter block at [r8], which is written back. */
+.macro ctr_begin set
+        mov rax, [r8 + 8]
+        bswap rax
+        mov r11, [r8]
+        bswap r11
+        vspread v8, [r8]
+        ctr_write_back
+        mov r8d, eax
+        and r8d, PASS - 1
+        and rax, -PASS
+        shl r8d, 4
+        lea r9, [rip + .Lctr_table_\set]
+        add r8, r9
+        /* The entry of the highest lower part has just the lower bits. */
+        vspread v10, [r9 + 16 * (PASS - 1)]
+        vand v11, v8, v10
+        vxor v8, v8, v11
+.endm
+
+/* The counters of the listed registers, round key 0 included. */
+.macro ctr_counters registers:vararg
         .set .Lat, 0
         .irp r, \registers
-        .if .Lat
-        ctr_add \set, \r, .Lat
-        vpshufb \r, \r, v10
+        .if EVEX
+        vload \r, [r8 + .Lat]
+        vpternlogq \r, v9, v8, 0x6a
         .else
-        vpshufb \r, v8, v10
+        vand \r, v9, [r8 + .Lat]
+        vxor \r, \r, v8
         .endif
-        vxor \r, \r, key0
-        .set .Lat, .Lat + 1
+        .set .Lat, .Lat + VL
         .endr
-        ctr_add \set, v8, .Lat
-        aes_rounds enc, r9, r10, \registers
 .endm
 
-/* One pass over as many registers as are listed. */
-.macro ctr_pass set, registers:vararg
-        ctr_keystream \set, \registers
+/* Encrypt the counters in the listed registers, and with them the data. */
+.macro ctr_crypt registers:vararg
+        aes_rounds enc, r9, r10, \registers
         .set .Lat, 0
         .irp r, \registers
         vxor \r, \r, [rsi + .Lat]
@@ -110,13 +130,20 @@
         add rdx, .Lat
 .endm
 
+/* Less than a pass: as many registers as are listed. */
+.macro ctr_part registers:vararg
+        ctr_counters \registers
+        add r8, .Lat
+        ctr_crypt \registers
+.endm
+
 /* The last rcx bytes, fewer than a register holds, with the keystream in v0. With EVEX masked: nothing beyond them is
    touched. Else a block if there is one, then 8, 4, 2 and 1 bytes as the bits of rcx say. */
 .macro ctr_tail
         .if EVEX
         mask_bytes k1, rcx, rax
         vmovdqu8 v1{k1}{z}, [rsi]
-        vpxorq v0, v0, v1
+        vxor v0, v0, v1
         vmovdqu8 [rdx]{k1}, v0
         .else
         .if VL == 32
@@ -158,70 +185,48 @@
 1:
 .endm
 
-/* The counter block at [r8] advanced by rcx bytes, rounded up to blocks. */
-.macro ctr_write_back
-        lea rax, [rcx - 1]
-        shr rax, 4
-        mov r11, [r8 + 8]
-        bswap r11
-        add rax, 1
-        add r11, rax
-        mov rax, [r8]
-        bswap rax
-        adc rax, 0
-        bswap rax
-        bswap r11
-        mov [r8], rax
-        mov [r8 + 8], r11
-.endm
-
 .macro ctr set, vl, evex
         lanes \vl, \evex
         name_keys
-        .set CTR_HIGHEST, ((1 << 63) - 1) | (EVEX << 63)
+        .set PASS, 8 * LANES
         ctr_table \set
 
 function ctr_crypt_\set
         test rcx, rcx
         jz 7f
+        ctr_begin \set
         schedule enc, rdi, rdi, r9, r10
         hold_keys rdi, r9, r10
-        vspread v10, [rip + .Lctr_reverse]
-        .if EVEX
-        vpternlogq v11, v11, v11, 0xff
-        .else
-        vspread v12, [rip + .Lctr_half]
-        .endif
-        vspread v8, [r8]
-        vpshufb v8, v8, v10
-        .if VL > 16
-        ctr_foresee
-        ctr_add \set, v8, 0
-        .endif
-        ctr_write_back
+        first_key rdi
+        vxor v8, v8, key0
+        ctr_carry
 
         sub rcx, 8 * VL
         jb 2f
 1:
-        ctr_pass \set, v0, v1, v2, v3, v4, v5, v6, v7
+        ctr_counters v0, v1, v2, v3, v4, v5, v6, v7
+        vcopy v8, v11
+        ctr_carry
+        ctr_crypt v0, v1, v2, v3, v4, v5, v6, v7
         sub rcx, 8 * VL
         jae 1b
 2:      /* Fewer than 8 registers are left, and the low bits of rcx still say how many. */
         test ecx, 4 * VL
         jz 3f
-        ctr_pass \set, v0, v1, v2, v3
+        ctr_part v0, v1, v2, v3
 3:
         test ecx, 2 * VL
         jz 4f
-        ctr_pass \set, v0, v1
+        ctr_part v0, v1
 4:
         test ecx, VL
         jz 5f
-        ctr_pass \set, v0
+        ctr_part v0
 5:
         and ecx, VL - 1
         jz 6f
-        ctr_keystream \set, v0
+        ctr_counters v0
+        aes_rounds enc, r9, r10, v0
         ctr_tail
 6:
         leave_lanes
