@@ -1,0 +1,332 @@
+"""Control flow, plain moves of general registers, the stack, and the few forms that fit no table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import decode as d
+from .operands import ONES, Binder
+from .semantics import unknown
+
+Execute = Callable[[], int | None]
+
+CONDITIONS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
+    "o": (("of",), lambda o: o),
+    "no": (("of",), lambda o: not o),
+    "b": (("cf",), lambda c: c),
+    "ae": (("cf",), lambda c: not c),
+    "e": (("zf",), lambda z: z),
+    "ne": (("zf",), lambda z: not z),
+    "be": (("cf", "zf"), lambda c, z: c or z),
+    "a": (("cf", "zf"), lambda c, z: not (c or z)),
+    "s": (("sf",), lambda s: s),
+    "ns": (("sf",), lambda s: not s),
+    "p": (("pf",), lambda p: p),
+    "np": (("pf",), lambda p: not p),
+    "l": (("sf", "of"), lambda s, o: s != o),
+    "ge": (("sf", "of"), lambda s, o: s == o),
+    "le": (("zf", "sf", "of"), lambda z, s, o: z or s != o),
+    "g": (("zf", "sf", "of"), lambda z, s, o: not z and s == o),
+}
+"""Suffix to the flags that it asks and what of them (SDM volume 1, appendix B)."""
+
+SPECIAL: dict[str, Callable[[Binder], Execute]] = {}
+
+
+def _special(*names: str) -> Callable[[Callable[[Binder], Execute]], Callable[[Binder], Execute]]:
+    def enter(make: Callable[[Binder], Execute]) -> Callable[[Binder], Execute]:
+        for name in names:
+            SPECIAL[name] = make
+        return make
+
+    return enter
+
+
+def conditional(b: Binder) -> Execute | None:
+    """jcc, setcc and cmovcc; None for anything else."""
+    for prefix, make in (("cmov", _cmov), ("set", _set), ("j", _jump_if)):
+        suffix = b.ins.mnemonic.removeprefix(prefix)
+        if suffix != b.ins.mnemonic and suffix in CONDITIONS:
+            return make(b, *CONDITIONS[suffix])
+    return None
+
+
+def _decided(b: Binder, names: tuple[str, ...], test: Callable[..., Any]) -> Callable[[], bool]:
+    state, flag, ins = b.state, b.domain.flag, b.ins
+    return lambda: bool(test(*[flag(getattr(state, name), ins) for name in names]))
+
+
+def _jump_if(b: Binder, names: tuple[str, ...], test: Callable[..., Any]) -> Execute:
+    holds, target = _decided(b, names, test), b.ins.operands[0]
+    address = target.address if isinstance(target, d.Target) else 0
+    return lambda: address if holds() else None
+
+
+def _choice(b: Binder, names: tuple[str, ...], test: Callable[..., Any]) -> Callable[[Any, Any, int], Any]:
+    """A choice by one flag may stay undecided over GF(2); by several it is decided first."""
+    state, ins, select = b.state, b.ins, b.domain.select
+    if len(names) > 1:
+        holds = _decided(b, names, test)
+        return lambda yes, no, size: yes if holds() else no
+    if test(1):
+        return lambda yes, no, size: select(getattr(state, names[0]), yes, no, size, ins)
+    return lambda yes, no, size: select(getattr(state, names[0]), no, yes, size, ins)
+
+
+def _cmov(b: Binder, names: tuple[str, ...], test: Callable[..., Any]) -> Execute:
+    destination, source = b.ins.operands
+    assert isinstance(destination, d.Gpr)
+    old, new, store = b.integer(destination), b.integer(source), b.store_integer(destination)
+    choose, size = _choice(b, names, test), destination.size
+    return lambda: store(choose(new(), old(), size))
+
+
+def _set(b: Binder, names: tuple[str, ...], test: Callable[..., Any]) -> Execute:
+    store, choose = b.store_integer(b.ins.operands[0]), _choice(b, names, test)
+    return lambda: store(choose(1, 0, 1))
+
+
+# TEMP := target; RIP := TEMP
+@_special("jmp")
+def _jump(b: Binder) -> Execute:
+    where = _where(b)
+    return lambda: where()
+
+
+def _where(b: Binder) -> Callable[[], int]:
+    target = b.ins.operands[0]
+    if isinstance(target, d.Target):
+        address = target.address
+        return lambda: address
+    fetch, known, ins = b.integer(target), b.domain.address, b.ins
+    return lambda: known(fetch(), ins)
+
+
+# RSP := RSP − 8; [RSP] := RIP; RIP := target
+@_special("call")
+def _call(b: Binder) -> Execute:
+    where, push, back = _where(b), _pusher(b), b.ins.following
+
+    def execute() -> int:
+        target = where()
+        push(back)
+        return target
+
+    return execute
+
+
+# RIP := [RSP]; RSP := RSP + 8 + imm16
+@_special("ret")
+def _return(b: Binder) -> Execute:
+    pop, gpr, known, ins = _popper(b, 8), b.state.gpr, b.domain.address, b.ins
+    more = sum(o.value for o in ins.operands if isinstance(o, d.Immediate))
+
+    def execute() -> int:
+        target = known(pop(), ins)
+        gpr[4] = (gpr[4] + more) & ONES
+        return target
+
+    return execute
+
+
+def _pusher(b: Binder, size: int = 8) -> Callable[[Any], None]:
+    gpr, memory, to_bytes, known, ins = b.state.gpr, b.memory, b.domain.to_bytes, b.domain.address, b.ins
+
+    def push(value: Any) -> None:
+        at = (known(gpr[4], ins) - size) & ONES
+        memory.write(at, to_bytes(value, size))
+        gpr[4] = at
+
+    return push
+
+
+def _popper(b: Binder, size: int) -> Callable[[], Any]:
+    gpr, memory, from_bytes, known, ins = b.state.gpr, b.memory, b.domain.from_bytes, b.domain.address, b.ins
+
+    def pop() -> Any:
+        at = known(gpr[4], ins)
+        value = from_bytes(memory.read(at, size))
+        gpr[4] = (at + size) & ONES
+        return value
+
+    return pop
+
+
+@_special("push")
+def _push(b: Binder) -> Execute:
+    fetch, push = b.integer(b.ins.operands[0]), _pusher(b)
+    return lambda: push(fetch())
+
+
+@_special("pop")
+def _pop(b: Binder) -> Execute:
+    store, pop = b.store_integer(b.ins.operands[0]), _popper(b, 8)
+    return lambda: store(pop())
+
+
+# RSP := RBP; RBP := [RSP]; RSP := RSP + 8
+@_special("leave")
+def _leave(b: Binder) -> Execute:
+    gpr, pop = b.state.gpr, _popper(b, 8)
+
+    def execute() -> None:
+        gpr[4] = gpr[5]
+        gpr[5] = pop()
+
+    return execute
+
+
+@_special("nop", "endbr64", "lfence", "mfence", "sfence", "cld", "pause")
+@_special("prefetcht0", "prefetcht1", "prefetcht2", "prefetchnta", "prefetchw")
+def _nothing(b: Binder) -> Execute:
+    return lambda: None
+
+
+# DEST := SRC; the same zero-extended
+@_special("mov", "movzx", "movabs")
+def _move(b: Binder) -> Execute:
+    destination, source = b.ins.operands
+    size = destination.size if isinstance(destination, d.Gpr | d.Memory) else 8
+    store, fetch = b.store_integer(destination), b.integer(source, size)
+    return lambda: store(fetch())
+
+
+# DEST := SignExtend(SRC)
+@_special("movsx", "movsxd")
+def _move_signed(b: Binder) -> Execute:
+    destination, source = b.ins.operands
+    assert isinstance(destination, d.Gpr)
+    assert isinstance(source, d.Gpr | d.Memory)
+    store, fetch, extend = b.store_integer(destination), b.integer(source), b.domain.extend
+    small, large = source.size, destination.size
+    return lambda: store(extend(fetch(), small, large))
+
+
+@_special("lea")
+def _lea(b: Binder) -> Execute:
+    destination, source = b.ins.operands
+    assert isinstance(destination, d.Gpr)
+    assert isinstance(source, d.Memory)
+    store, compute = b.store_integer(destination), b.domain.effective(b, source)
+    mask = (1 << 8 * destination.size) - 1
+    return lambda: store(value & mask if type(value := compute()) is int else value)
+
+
+@_special("xchg")
+def _exchange(b: Binder) -> Execute:
+    one, two = b.ins.operands
+    first, second, to_first, to_second = (
+        b.integer(one),
+        b.integer(two),
+        b.store_integer(one),
+        b.store_integer(two),
+    )
+
+    def execute() -> None:
+        x, y = first(), second()
+        to_first(y)
+        to_second(x)
+
+    return execute
+
+
+# The upper bits of ymm0 to ymm15 (all of them with vzeroall) := 0
+@_special("vzeroupper", "vzeroall")
+def _zero_upper(b: Binder) -> Execute:
+    rows = b.state.v[:16, 16 if b.ins.mnemonic == "vzeroupper" else 0 :]
+
+    def execute() -> None:
+        rows[...] = 0
+
+    return execute
+
+
+# RAX := SignExtend(EAX) and the like; RDX := the sign of RAX
+@_special("cdqe", "cwde", "cbw")
+def _extend_accumulator(b: Binder) -> Execute:
+    small = {"cdqe": 4, "cwde": 2, "cbw": 1}[b.ins.mnemonic]
+    fetch, store = b.integer(d.Gpr(0, small)), b.store_integer(d.Gpr(0, 2 * small))
+    extend = b.domain.extend
+    return lambda: store(extend(fetch(), small, 2 * small))
+
+
+@_special("cqo", "cdq")
+def _sign_accumulator(b: Binder) -> Execute:
+    size = 8 if b.ins.mnemonic == "cqo" else 4
+    fetch, store = b.integer(d.Gpr(0, size)), b.store_integer(d.Gpr(2, size))
+    known, ins = b.domain.number, b.ins
+    return lambda: store(-(known(fetch(), ins, "a sign") >> 8 * size - 1) & (1 << 8 * size) - 1)
+
+
+# CF := 0, 1, NOT CF
+@_special("clc", "stc", "cmc")
+def _carry(b: Binder) -> Execute:
+    state, name = b.state, b.ins.mnemonic
+    flag, ins = b.domain.flag, b.ins
+
+    def execute() -> None:
+        state.cf = {"clc": 0, "stc": 1}.get(name, 0) if name != "cmc" else 1 - flag(state.cf, ins)
+
+    return execute
+
+
+# RDX:RAX := RAX × SRC (MULX: DEST1:DEST2 := RDX × SRC, no flags)
+@_special("mul", "mulx")
+def _multiply(b: Binder) -> Execute:
+    *destinations, source = b.ins.operands
+    size = source.size if isinstance(source, d.Gpr | d.Memory) else 8
+    if size < 4:
+        raise unknown(b.ins)
+    high, low = destinations or (d.Gpr(2, size), d.Gpr(0, size))
+    one, two = b.integer(d.Gpr(2 if destinations else 0, size)), b.integer(source)
+    to_high, to_low, known, state, ins = (
+        b.store_integer(high),
+        b.store_integer(low),
+        b.domain.number,
+        b.state,
+        b.ins,
+    )
+
+    def execute() -> None:
+        product = known(one(), ins, "a factor") * known(two(), ins, "a factor")
+        to_low(product & (1 << 8 * size) - 1)
+        to_high(product >> 8 * size)
+        if not destinations:
+            state.cf = state.of = int(product >> 8 * size != 0)
+
+    return execute
+
+
+# IF (E)CX = 0 THEN jump; RCX := RCX − 1, IF RCX ≠ 0 THEN jump
+@_special("jrcxz", "jecxz", "loop")
+def _jump_count(b: Binder) -> Execute:
+    target, name, gpr = b.ins.operands[0], b.ins.mnemonic, b.state.gpr
+    address = target.address if isinstance(target, d.Target) else 0
+    known, ins = b.domain.number, b.ins
+
+    def execute() -> int | None:
+        count = known(gpr[1], ins, "a count")
+        if name == "loop":
+            gpr[1] = count = (count - 1) & ONES
+            return address if count else None
+        return None if count & (ONES if name == "jrcxz" else 0xFFFFFFFF) else address
+
+    return execute
+
+
+# WHILE RCX ≠ 0: [RDI] := [RSI] or AL; both move on (the direction flag is clear by the ABI)
+@_special("movsb", "movsw", "movsd", "movsq", "stosb", "stosw", "stosd", "stosq")
+def _string(b: Binder) -> Execute:
+    name, gpr, memory, ins = b.ins.mnemonic, b.state.gpr, b.memory, b.ins
+    size, known, to_bytes = {"b": 1, "w": 2, "d": 4, "q": 8}[name[-1]], b.domain.address, b.domain.to_bytes
+
+    def execute() -> None:
+        for _ in range(known(gpr[1], ins) if ins.prefix else 1):
+            source, to = known(gpr[6], ins), known(gpr[7], ins)
+            memory.write(to, memory.read(source, size) if name[0] == "m" else to_bytes(gpr[0], 8)[:size])
+            gpr[7] = to + size
+            gpr[6] = source + size if name[0] == "m" else source
+            gpr[1] = gpr[1] - 1 if ins.prefix else gpr[1]
+
+    return execute

@@ -1,0 +1,3 @@
+/* A stand-in: jumps and calls through registers without a thunk. */
+#define JMP_NOSPEC jmp *
+#define CALL_NOSPEC call *

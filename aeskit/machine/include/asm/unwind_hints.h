@@ -1,0 +1,1 @@
+/* A stand-in: nothing of it is needed here. */

@@ -1,0 +1,111 @@
+"""Memory as named regions: each a byte array with an address and permissions; nothing lies between them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import MemoryFault
+
+Bytes = NDArray[np.generic]
+"""uint8 in the numbers domain, int64 ids of `gf2.Expressions` in the symbolic one."""
+
+
+@dataclass
+class Region:
+    """Bytes at an address: a buffer of the caller, a section of the file, the stack."""
+
+    name: str
+    address: int
+    data: Bytes
+    permissions: str = "rw"
+    """Some of r, w and x."""
+
+    @property
+    def end(self) -> int:
+        """The address behind the last byte."""
+        return self.address + len(self.data)
+
+
+class Memory:
+    """Regions that do not overlap; an access must lie within one."""
+
+    def __init__(self, regions: list[Region] | None = None) -> None:
+        """Start with `regions`; ValueError if two overlap."""
+        self.regions: list[Region] = []
+        self._starts: list[int] = []
+        self.log: list[tuple[str, int, Bytes]] | None = None
+        """Where set to a list: every access, as (r or w, address, bytes)."""
+        for region in regions or []:
+            self.add(region)
+
+    def add(self, region: Region) -> Region:
+        """Place a region; ValueError if it overlaps one that is there."""
+        at = bisect_right(self._starts, region.address)
+        for other in self.regions[max(at - 1, 0) : at + 1]:
+            if other.address < region.end and region.address < other.end:
+                raise ValueError(f"region {region.name} overlaps {other.name}")
+        self.regions.insert(at, region)
+        self._starts.insert(at, region.address)
+        return region
+
+    def find(self, kind: str, address: int, size: int) -> tuple[Region, int]:
+        """The region that holds `size` bytes at `address` and the offset in it; MemoryFault if none does."""
+        at = bisect_right(self._starts, address) - 1
+        if at >= 0:
+            region = self.regions[at]
+            if address + size <= region.end:
+                if kind[0] not in region.permissions.replace("x", "e"):
+                    raise MemoryFault(kind, address, size, f"{region.name} permits {region.permissions} only")
+                return region, address - region.address
+        raise MemoryFault(kind, address, size, self._nearest(address, size))
+
+    def read(self, address: int, size: int) -> Bytes:
+        """A copy of `size` bytes at `address`."""
+        region, offset = self.find("read", address, size)
+        data = region.data[offset : offset + size].copy()
+        if self.log is not None:
+            self.log.append(("r", address, data))
+        return data
+
+    def write(self, address: int, data: Bytes) -> None:
+        """Store bytes of the domain at `address`."""
+        region, offset = self.find("write", address, len(data))
+        region.data[offset : offset + len(data)] = data
+        if self.log is not None:
+            self.log.append(("w", address, np.array(data)))
+
+    def read_masked(self, address: int, mask: NDArray[np.bool_]) -> Bytes:
+        """Bytes at `address` where `mask` is set, 0 elsewhere; only those are touched."""
+        if mask.all():
+            return self.read(address, len(mask))
+        dtype = self.regions[0].data.dtype if self.regions else np.dtype(np.uint8)
+        out = np.zeros(len(mask), dtype)
+        for start, end in _runs(mask):
+            out[start:end] = self.read(address + start, end - start)
+        return out
+
+    def write_masked(self, address: int, data: Bytes, mask: NDArray[np.bool_]) -> None:
+        """Store the bytes whose `mask` is set."""
+        for start, end in _runs(mask):
+            self.write(address + start, data[start:end])
+
+    def _nearest(self, address: int, size: int) -> str:
+        if not self.regions:
+            return "there is no memory"
+        gaps = [(max(r.address - address - size, address - r.end), r) for r in self.regions]
+        _, near = min(gaps, key=lambda item: item[0])
+        where = f"{near.name} is {near.address:#x} to {near.end - 1:#x}"
+        if address >= near.end:
+            return f"{address - near.end} bytes past the end of {near.name}; {where}"
+        if address + size > near.end > address >= near.address:
+            return f"{address + size - near.end} bytes past the end of {near.name}; {where}"
+        return f"{near.address - address} bytes before {near.name}; {where}"
+
+
+def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

@@ -1,0 +1,232 @@
+"""The operand layer: how an instruction's operands are fetched and stored, in either domain.
+
+Legacy SSE keeps the bits above the operand, VEX and EVEX clear them; masking, zeroing and broadcast are done
+here and nowhere else. `Binder` turns operands into closures on one machine's state, once an instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import decode as d
+from .errors import MachineError, MemoryFault, UnknownInstruction
+from .semantics import Array, Entry
+
+if TYPE_CHECKING:
+    from .run import Machine
+
+ONES = (1 << 64) - 1
+Fetch = Callable[[], Any]
+Store = Callable[[Any], None]
+
+
+def spread(mask: int, element: int, size: int) -> Any:
+    """A mask register over `size` bytes: a Boolean a byte, `element` bytes a bit."""
+    bits = np.unpackbits(np.frombuffer((mask & ONES).to_bytes(8, "little"), np.uint8), bitorder="little")
+    return np.repeat(bits[: size // element].astype(np.bool_), element)
+
+
+class Binder:
+    """Closures for one instruction's operands."""
+
+    def __init__(self, machine: Machine, instruction: d.Instruction) -> None:
+        """`machine` owns the state and the memory that the closures act on."""
+        self.machine, self.state, self.memory = machine, machine.state, machine.memory
+        self.domain, self.ins = machine.domain, instruction
+
+    # ---- Addresses
+
+    def address(self, operand: d.Memory) -> Callable[[], int]:
+        """base + index × scale + displacement, modulo 2^64."""
+        gpr, base, index, scale = self.state.gpr, operand.base, operand.index, operand.scale
+        displacement, mask = operand.displacement, 0xFFFFFFFF if operand.bits32 else ONES
+        concrete, ins = self.domain.address, self.ins
+        if index is None:
+            if base is None:
+                return lambda: displacement & mask
+            return lambda: (concrete(gpr[base], ins) + displacement) & mask
+        if base is None:
+            return lambda: (concrete(gpr[index], ins) * scale + displacement) & mask
+        return lambda: (concrete(gpr[base], ins) + concrete(gpr[index], ins) * scale + displacement) & mask
+
+    def checked(self, operand: d.Memory, entry: Entry) -> Callable[[], int]:
+        """The same, with the alignment that the instruction asks for."""
+        address, size = self.address(operand), operand.size
+        must = entry.aligned or (self.ins.encoding == "legacy" and size == 16 and not entry.unaligned)
+        if not must or size < 16:
+            return address
+
+        def aligned() -> int:
+            at = address()
+            if at % size:
+                raise MemoryFault(
+                    "aligned access", at, size, f"must be a multiple of {size}: {self.ins.where()}"
+                )
+            return at
+
+        return aligned
+
+    # ---- Vector sources: arrays of bytes
+
+    def source(self, operand: d.Operand, entry: Entry, size: int) -> Fetch:
+        """The operand as rows of 16 bytes, or one shorter row; `size` is the destination's."""
+        if isinstance(operand, d.Vector):
+            view = self.state.v[operand.number, : operand.size].reshape(-1, 16)
+            return lambda: view
+        if isinstance(operand, d.Gpr):
+            fetch, to_bytes, width = self.integer(operand), self.domain.to_bytes, operand.size
+            return lambda: to_bytes(fetch(), width).reshape(1, -1)
+        if isinstance(operand, d.Memory):
+            return self._memory(operand, entry, size)
+        raise UnknownInstruction(f"no such operand is known here: {self.ins.where()}")
+
+    def _memory(self, operand: d.Memory, entry: Entry, size: int) -> Fetch:
+        memory, address, width = self.memory, self.checked(operand, entry), operand.size
+        row = (-1, 16) if width % 16 == 0 else (1, width)
+        if operand.broadcast:
+            return lambda: np.tile(memory.read(address(), width), size // width).reshape(-1, 16)
+        if self.ins.mask and not entry.to_flags and width == size and entry.element:
+            k, number, element = self.state.k, self.ins.mask, entry.element
+            return lambda: memory.read_masked(address(), spread(k[number], element, size)).reshape(row)
+        return lambda: memory.read(address(), width).reshape(row)
+
+    # ---- Vector destinations
+
+    def destination(self, operand: d.Operand, entry: Entry) -> Store:
+        """Where a body's result goes."""
+        if isinstance(operand, d.Vector):
+            return self._to_vector(operand, entry)
+        if isinstance(operand, d.Mask):
+            return self._to_mask(operand, entry)
+        if isinstance(operand, d.Gpr):
+            store, from_bytes = self.store_integer(operand), self.domain.from_bytes
+            return lambda out: store(from_bytes(out.reshape(-1)))
+        if isinstance(operand, d.Memory):
+            return self._to_memory(operand, entry)
+        raise UnknownInstruction(f"no such destination is known here: {self.ins.where()}")
+
+    def _to_vector(self, operand: d.Vector, entry: Entry) -> Store:
+        row, size = self.state.v[operand.number], operand.size
+        keep, tile = self.ins.encoding == "legacy", entry.tile
+        if self.ins.mask or entry.merge_first:
+            return self._masked(row, operand, entry)
+
+        def store(out: Array) -> None:
+            flat = out.reshape(-1)
+            width = len(flat)
+            if width < size:
+                if tile:
+                    flat, width = np.tile(flat, size // width), size
+                else:
+                    row[width:size] = 0
+            row[:width] = flat
+            if not keep:
+                row[max(size, width) :] = 0
+
+        return store
+
+    def _masked(self, row: Array, operand: d.Vector, entry: Entry) -> Store:
+        size, element, zeroing = operand.size, entry.element, self.ins.zeroing
+        k, number = self.state.k, self.ins.mask
+        if not element:
+            raise UnknownInstruction(f"{self.ins.mnemonic} is not known with a mask: {self.ins.where()}")
+        first = self.source(self.ins.operands[1], entry, size) if entry.merge_first else None
+
+        def store(out: Array) -> None:
+            flat = out.reshape(-1)
+            flat = np.tile(flat, size // len(flat)) if entry.tile and len(flat) < size else flat
+            width = len(flat)
+            mask = spread(k[number] if number else ONES, element, width)
+            other = 0 if zeroing else first().reshape(-1) if first else row[:width]
+            row[:width] = np.where(mask, flat, other)
+            row[width:] = 0
+
+        return store
+
+    def _to_mask(self, operand: d.Mask, entry: Entry) -> Store:
+        k, number, mask = self.state.k, operand.number, self.ins.mask
+        element = entry.element
+
+        def store(out: Array) -> None:
+            bits = out if out.dtype == np.bool_ else out.reshape(-1, element)[:, 0] != 0
+            value = int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+            k[number] = value & k[mask] if mask else value
+
+        return store
+
+    def _to_memory(self, operand: d.Memory, entry: Entry) -> Store:
+        memory, address, size = self.memory, self.checked(operand, entry), operand.size
+        if self.ins.mask:
+            k, number, element = self.state.k, self.ins.mask, entry.element
+            return lambda out: memory.write_masked(
+                address(), out.reshape(-1), spread(k[number], element, out.size)
+            )
+        return lambda out: memory.write(address(), out.reshape(-1)[:size])
+
+    # ---- General registers, memory and immediates as integers
+
+    def integer(self, operand: d.Operand, size: int = 8) -> Fetch:
+        """An int, or over GF(2) a tuple of ids."""
+        if isinstance(operand, d.Immediate):
+            value = operand.value & (1 << 8 * size) - 1
+            return lambda: value
+        if isinstance(operand, d.Gpr):
+            return self._register(operand)
+        if isinstance(operand, d.Memory):
+            memory, address, width = self.memory, self.address(operand), operand.size
+            from_bytes = self.domain.from_bytes
+            return lambda: from_bytes(memory.read(address(), width))
+        raise UnknownInstruction(f"no such operand is known here: {self.ins.where()}")
+
+    def _register(self, operand: d.Gpr) -> Fetch:
+        gpr, number, shift, part = self.state.gpr, operand.number, operand.shift, self.domain.part
+        if operand.size == 8:
+            return lambda: gpr[number]
+        mask, start, size = (1 << 8 * operand.size) - 1, shift // 8, operand.size
+
+        def fetch() -> Any:
+            value = gpr[number]
+            return value >> shift & mask if type(value) is int else part(value, start, size)
+
+        return fetch
+
+    def store_integer(self, operand: d.Operand) -> Store:
+        """Into a register (32 bits clear the upper half, 8 and 16 leave the rest) or memory."""
+        if isinstance(operand, d.Memory):
+            memory, address, size = self.memory, self.address(operand), operand.size
+            to_bytes = self.domain.to_bytes
+            return lambda value: memory.write(address(), to_bytes(value, size))
+        if not isinstance(operand, d.Gpr):
+            raise UnknownInstruction(f"no such destination is known here: {self.ins.where()}")
+        gpr, number = self.state.gpr, operand.number
+        if operand.size >= 4:
+
+            def whole(value: Any) -> None:
+                gpr[number] = value
+
+            return whole
+        insert, start, size = self.domain.insert, operand.shift // 8, operand.size
+
+        def partly(value: Any) -> None:
+            gpr[number] = insert(gpr[number], start, size, value)
+
+        return partly
+
+
+def sources(instruction: d.Instruction, entry: Entry) -> list[d.Operand]:
+    """The body's sources: the operands behind the destination, and itself where it is read."""
+    rest: list[d.Operand] = [o for o in instruction.operands[1:] if not isinstance(o, d.Immediate)]
+    if entry.to_flags:
+        return [o for o in instruction.operands if not isinstance(o, d.Immediate)]
+    if entry.reads_destination or len(rest) < entry.arity:
+        rest = [instruction.operands[0], *rest]
+    if len(rest) < entry.arity and instruction.encoding == "legacy":
+        rest.append(d.Vector(0, 16))  # the implicit xmm0 of the legacy variable blends
+    if len(rest) != entry.arity:
+        raise MachineError(
+            f"{instruction.mnemonic} has {len(rest)} sources, not {entry.arity}: {instruction.where()}"
+        )
+    return rest

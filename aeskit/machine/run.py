@@ -1,0 +1,172 @@
+"""The machine: runs an image's code in a domain, and keeps what every step changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import decode as d
+from .bind import bind
+from .errors import MachineError, MemoryFault, StepLimit
+from .loader import Image
+from .memory import Memory, Region
+from .numbers import Numbers
+from .state import Registers, State
+
+RETURN = 0x7FFF_FFFF_0000
+"""The address that a function returns to: nothing lies there, and reaching it ends the run."""
+
+STACK_TOP = 0x7FFF_0000_0000
+STACK_SIZE = 1 << 16
+MAX_STEPS = 5_000_000
+
+Change = tuple[int, tuple[Any, ...], tuple[Any, ...]]
+"""(address, the values of what `Instruction.writes` names, memory accesses as (r or w, address, bytes))."""
+
+
+class Machine:
+    """Registers, memory and the code of one image.
+
+    The image's sections and a stack are added to `memory`. `domain` is `Numbers` or `symbolic.Symbolic`.
+    """
+
+    def __init__(
+        self, image: Image, memory: Memory | None = None, domain: Any = None, trace: bool = False
+    ) -> None:
+        """Nothing runs yet; with `trace` every step's changes are kept in `changes`."""
+        self.image, self.domain = image, domain or Numbers()
+        self.memory = memory or Memory()
+        self.state = State(self.domain.dtype)
+        for section in image.sections:
+            self.memory.add(
+                Region(section.name, section.address, self.domain.array(section.data), section.permissions)
+            )
+        stack = (
+            self.domain.stack(STACK_SIZE)
+            if hasattr(self.domain, "stack")
+            else self.domain.array(bytes(STACK_SIZE))
+        )
+        self.stack = self.memory.add(Region("stack", STACK_TOP - STACK_SIZE, stack))
+        self.state.gpr[4] = STACK_TOP - 4096
+        self.steps = 0
+        self.changes: list[Change] | None = [] if trace else None
+        self._code: dict[
+            int, tuple[Callable[[], int | None], int, Callable[[], tuple[Any, ...]], d.Instruction]
+        ] = {}
+
+    # ---- Running
+
+    def call(self, function: str | int, limit: int = MAX_STEPS) -> None:
+        """Run a function, by name or address, until it returns.
+
+        MachineError and its kin stop it, with the instruction; StepLimit after `limit` steps.
+        """
+        self.start(function)
+        self.resume(limit)
+
+    def start(self, function: str | int) -> None:
+        """Stand at a function's first instruction, the return address pushed."""
+        self.state.rip = self.image.address_of(function) if isinstance(function, str) else function
+        self.state.gpr[4] -= 8
+        self.memory.write(self.state.gpr[4], self.domain.to_bytes(RETURN, 8))
+
+    def resume(self, limit: int = MAX_STEPS, until: Callable[[int], bool] | None = None) -> None:
+        """Go on until the return, or until `until(address)` holds before an instruction."""
+        state, code = self.state, self._code
+        rip, left = state.rip, limit
+        try:
+            while rip != RETURN:
+                if until is not None and until(rip) and left < limit:
+                    break
+                if not left:
+                    raise StepLimit(f"more than {limit} steps; the run stands at {self.image.label_at(rip)}")
+                left -= 1
+                found = code.get(rip) or self._prepare(rip)
+                target = found[0]()
+                if self.changes is not None:
+                    self._record(rip, found[2])
+                rip = found[1] if target is None else target
+        except MachineError as error:
+            raise self._explained(error, rip) from error.__cause__
+        finally:
+            state.rip = rip
+            self.steps += limit - left
+
+    def step(self) -> d.Instruction:
+        """Run one instruction and give it back."""
+        before = self.state.rip
+        self.resume(1, until=lambda rip: True)
+        return self._code[before][3]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the function has returned."""
+        return bool(self.state.rip == RETURN)
+
+    def instruction(self, address: int) -> d.Instruction:
+        """The decoded instruction at an address."""
+        return (self._code.get(address) or self._prepare(address))[3]
+
+    def _prepare(self, rip: int) -> tuple[Any, int, Callable[[], tuple[Any, ...]], d.Instruction]:
+        instruction = d.decode(self.image, rip)
+        execute = bind(self, instruction)
+        self._code[rip] = found = (execute, instruction.following, self._watch(instruction), instruction)
+        return found
+
+    def _explained(self, error: MachineError, rip: int) -> MachineError:
+        text = str(error)
+        found = self._code.get(rip)
+        if found is None or found[3].text in text or not error.args:
+            return error
+        error.args = (f"{text}; {found[3].where()} in {self.image.label_at(rip)}",)
+        return error
+
+    # ---- Recording
+
+    def _watch(self, instruction: d.Instruction) -> Callable[[], tuple[Any, ...]]:
+        state, gpr, k = self.state, self.state.gpr, self.state.k
+        getters: list[Callable[[], Any]] = []
+        for name in instruction.writes:
+            if name[0] in "xyz" and name[1:3] == "mm":
+                getters.append(state.v[int(name[3:])].copy)
+            elif name in d.GPR_NAMES:
+                getters.append(partial(gpr.__getitem__, d.GPR_NAMES.index(name)))
+            elif name[0] == "k" and name[1:].isdigit():
+                getters.append(partial(k.__getitem__, int(name[1:])))
+            else:
+                getters.append(lambda: (state.cf, state.pf, state.zf, state.sf, state.of))
+        return lambda: tuple([get() for get in getters])
+
+    def _record(self, rip: int, watch: Callable[[], tuple[Any, ...]]) -> None:
+        log = self.memory.log
+        accesses: tuple[Any, ...] = ()
+        if log is None:
+            self.memory.log = []
+        elif log:
+            accesses = tuple(log)
+            log.clear()
+        assert self.changes is not None
+        self.changes.append((rip, watch(), accesses))
+
+    # ---- Exchanging the state with another engine
+
+    def registers(self) -> Registers:
+        """A snapshot in numbers; MachineError over GF(2)."""
+        state = self.state
+        if state.v.dtype != np.uint8:
+            raise MachineError("a snapshot in numbers needs the domain of numbers")
+        return Registers(state.v.copy(), list(state.k), list(state.gpr), state.rip, state.flags_word())
+
+    def load(self, registers: Registers) -> None:
+        """Take over a snapshot."""
+        self.state.v[...] = registers.v
+        self.state.k[:] = registers.k
+        self.state.gpr[:] = registers.gpr
+        self.state.rip = registers.rip
+        self.state.set_flags(registers.flags)
+
+
+__all__ = ["MAX_STEPS", "RETURN", "Machine", "MemoryFault"]
