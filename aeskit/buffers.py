@@ -19,11 +19,15 @@ _ARRAY = ffi.typeof("uint8_t[]")
 
 def readable(data: BytesLike, name: str = "data") -> Any:
     """`data` for native code to read; its len() is in bytes. TypeError, BufferError if it cannot be."""
-    return data if type(data) is bytes else ffi.from_buffer(_ARRAY, _view(data, name))
+    if type(data) is bytes:
+        return data
+    return ffi.from_buffer(_ARRAY, data if type(data) is bytearray else _view(data, name))
 
 
 def writable(data: BytesLike, name: str = "destination") -> Any:
     """`data` for native code to write; its len() is in bytes. TypeError, BufferError if it cannot be."""
+    if type(data) is bytearray:
+        return ffi.from_buffer(_ARRAY, data, True)
     view = _view(data, name)
     if view.readonly:
         raise BufferError(f"{name} must be writable, not a read-only {type(data).__name__}")
@@ -52,7 +56,7 @@ def _view(data: BytesLike, name: str) -> memoryview:
         raise BufferError(f"{name} must be a bytes-like object: {error}") from None
     if not view.c_contiguous:
         raise BufferError(f"{name} must be contiguous in memory (C order); take a copy of it first")
-    if "O" in re.sub(":[^:]*:", "", view.format):  # without the names of fields
+    if "O" in view.format and "O" in re.sub(":[^:]*:", "", view.format):  # not in the name of a field
         raise TypeError(f"{name} must hold plain bytes, not references to Python objects")
     return view
 
