@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .semantics import Array, Kind, family, signed, to_bytes, vector, words
+from aeskit.machine.semantics import Array, Kind, family, signed, to_bytes, vector, words
 
 SUM, COMPARE, NUMBERS = Kind.SUM, Kind.COMPARE, Kind.NUMBERS
 

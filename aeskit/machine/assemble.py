@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .errors import LoadError
+from aeskit.machine.errors import LoadError
 
 INCLUDES = Path(__file__).parent / "include"
 """Our own small stand-ins for the include files of kernel assembly."""

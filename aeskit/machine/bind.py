@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import arithmetic, crypto, logic, masks, moves, scalar, shifts, shuffles  # noqa: F401  (they fill the table)
-from . import decode as d
-from .flow import SPECIAL, conditional
-from .operands import Binder, sources
-from .semantics import SCALARS, Entry, Scalar, immediate, lookup, unknown
+from aeskit.machine import arithmetic, crypto, logic, masks, moves, scalar, shifts, shuffles  # noqa: F401  (they fill the table)
+from aeskit.machine import decode as d
+from aeskit.machine.flow import SPECIAL, conditional
+from aeskit.machine.operands import Binder, sources
+from aeskit.machine.semantics import SCALARS, Entry, Scalar, immediate, lookup, unknown
 
 if TYPE_CHECKING:
-    from .run import Machine
+    from aeskit.machine.run import Machine
 
 Execute = Callable[[], int | None]
 """Runs the instruction; gives the address to go to, or None for the next one."""

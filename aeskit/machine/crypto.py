@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from aeskit.machine.semantics import Array, Kind, vector
 from aeskit.models import aes
-
-from .semantics import Array, Kind, vector
 
 LINEAR, BILINEAR = Kind.LINEAR, Kind.BILINEAR
 

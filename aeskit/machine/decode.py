@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from .errors import LoadError, UnknownInstruction
+from aeskit.machine.errors import LoadError, UnknownInstruction
 
 if TYPE_CHECKING:
-    from .loader import Image
+    from aeskit.machine.loader import Image
 
 GPR_NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *(f"r{n}" for n in range(8, 16)))
 """In the order of the encoding."""

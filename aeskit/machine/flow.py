@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import decode as d
-from .operands import ONES, Binder
-from .semantics import unknown
+from aeskit.machine import decode as d
+from aeskit.machine.operands import ONES, Binder
+from aeskit.machine.semantics import unknown
 
 Execute = Callable[[], int | None]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from . import relocate
-from .assemble import assemble
-from .errors import LoadError
+from aeskit.machine import relocate
+from aeskit.machine.assemble import assemble
+from aeskit.machine.errors import LoadError
 
 BASE = 0x400000
 MAX_FILE = 256 << 20

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .semantics import Array, Kind, family, vector
+from aeskit.machine.semantics import Array, Kind, family, vector
 
 BOOLEAN = Kind.BOOLEAN
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .semantics import Array, Kind, family
+from aeskit.machine.semantics import Array, Kind, family
 
 BITS = {"b": 8, "w": 16, "d": 32, "q": 64}
 

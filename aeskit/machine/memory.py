@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import MemoryFault
+from aeskit.machine.errors import MemoryFault
 
 Bytes = NDArray[np.generic]
 """uint8 in the numbers domain, int64 ids of `gf2.Expressions` in the symbolic one."""

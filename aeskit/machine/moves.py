@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .semantics import Array, Kind, family, join, signed, split, to_bytes, vector
+from aeskit.machine.semantics import Array, Kind, family, join, signed, split, to_bytes, vector
 
 MOVE = Kind.MOVE
 

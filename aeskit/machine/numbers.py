@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from aeskit.machine.decode import Instruction
+from aeskit.machine.semantics import Array, Entry, Scalar
 from aeskit.models import aes
-
-from .decode import Instruction
-from .semantics import Array, Entry, Scalar
 
 _SUBSTITUTIONS = {"forward": aes.sub_bytes, "inverse": aes.inv_sub_bytes}
 _PARITY = [int(value.bit_count() % 2 == 0) for value in range(256)]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import decode as d
-from .errors import MachineError, MemoryFault, UnknownInstruction
-from .semantics import Array, Entry
+from aeskit.machine import decode as d
+from aeskit.machine.errors import MachineError, MemoryFault, UnknownInstruction
+from aeskit.machine.semantics import Array, Entry
 
 if TYPE_CHECKING:
-    from .run import Machine
+    from aeskit.machine.run import Machine
 
 ONES = (1 << 64) - 1
 Fetch = Callable[[], Any]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
 
-from .errors import LoadError
+from aeskit.machine.errors import LoadError
 
 if TYPE_CHECKING:
-    from .loader import Image, Section
+    from aeskit.machine.loader import Image, Section
 
 EXTERNAL = 0x10000000
 """Where symbols without a definition are placed, 16 bytes apart: nothing can be read or run there."""
@@ -110,7 +110,7 @@ class _Got:
         return self.address + 8 * self.values.index(value)
 
     def place(self) -> None:
-        from .loader import Section
+        from aeskit.machine.loader import Section
 
         data = bytearray(b"".join(value.to_bytes(8, "little") for value in self.values))
         if data:

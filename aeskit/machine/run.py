@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from . import decode as d
-from .bind import bind
-from .errors import MachineError, MemoryFault, StepLimit
-from .loader import Image
-from .memory import Memory, Region
-from .numbers import Numbers
-from .state import Registers, State
+from aeskit.machine import decode as d
+from aeskit.machine.bind import bind
+from aeskit.machine.errors import MachineError, MemoryFault, StepLimit
+from aeskit.machine.loader import Image
+from aeskit.machine.memory import Memory, Region
+from aeskit.machine.numbers import Numbers
+from aeskit.machine.state import Registers, State
 
 RETURN = 0x7FFF_FFFF_0000
 """The address that a function returns to: nothing lies there, and reaching it ends the run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .semantics import Kind, scalar
+from aeskit.machine.semantics import Kind, scalar
 
 Result = tuple[Any, Any, Any]
 BOOLEAN, LINEAR, SUM, NUMBERS, MOVE = Kind.BOOLEAN, Kind.LINEAR, Kind.SUM, Kind.NUMBERS, Kind.MOVE

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .decode import Immediate, Instruction, Mask, Memory, Vector
-from .errors import UnknownInstruction
+from aeskit.machine.decode import Immediate, Instruction, Mask, Memory, Vector
+from aeskit.machine.errors import UnknownInstruction
 
 Array = NDArray[Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .semantics import TABLE, Array, Kind, family, signed, to_bytes, vector, words
+from aeskit.machine.semantics import TABLE, Array, Kind, family, signed, to_bytes, vector, words
 
 LINEAR = Kind.LINEAR
 

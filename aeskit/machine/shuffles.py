@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .semantics import Array, Kind, family, join, split, vector
+from aeskit.machine.semantics import Array, Kind, family, join, split, vector
 
 MOVE = Kind.MOVE
 
