@@ -113,11 +113,11 @@ def _shift(
     low: NDArray[np.uint64], high: NDArray[np.uint64], k: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Times x^k, 1 ≤ k ≤ 64: the k bits that leave the top come back at the bottom times 0x87."""
-    # numpy leaves a shift by the full width undefined, so 64 is done in two halves.
-    if k == 64:
-        return _shift(*_shift(low, high, 32), 32)
-    out = high >> np.uint64(64 - k)
-    low, high = low << np.uint64(k), high << np.uint64(k) | low >> np.uint64(64 - k)
+    if k == 64:  # numpy leaves a shift by the full width undefined
+        out, low, high = high, np.zeros_like(low), low
+    else:
+        out = high >> np.uint64(64 - k)
+        low, high = low << np.uint64(k), high << np.uint64(k) | low >> np.uint64(64 - k)
     low = low ^ out ^ out << np.uint64(1) ^ out << np.uint64(2) ^ out << np.uint64(7)
     high = high ^ out >> np.uint64(63) ^ out >> np.uint64(62) ^ out >> np.uint64(57)
     return low, high

@@ -22,7 +22,7 @@ STANDARD = "IEEE 1619-2018"
 KEY_SIZES = (32, 48, 64)
 """The standard has AES-128 and AES-256; 48 bytes is AES-192, the same procedure."""
 MAX_BLOCKS = 1 << 20
-"""Blocks that a data unit may have at most (IEEE 1619-2018, 5.1; SP 800-38E, 4)."""
+"""Blocks that a data unit may have at most (SP 800-38E, 4; IEEE 1619, 5.1)."""
 
 
 def encrypt(
@@ -203,7 +203,7 @@ def _many_units(procedure: _Procedure, key: Data, data: Data, first: int, size: 
     tweaks = [unit_tweak(number) for number in range(first, first + units)]
     a = choose(form)
     K1, K2 = _schedules(a, key, None, False)
-    if form == "plain":
+    if form == "plain" or not units:
         starts = range(0, len(data), size)
         return b"".join(
             procedure(a, K1, first_tweak(a, K2, i), data[start : start + size])
