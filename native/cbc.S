@@ -7,7 +7,7 @@
  *   r8        the IV; on return C_n, the last ciphertext block that was computed or read
  *   r9d       stealing: 1, 2 or 3
  *   r10, r11  key length in bytes; last round key
- *   rax       stealing: bytes of the last block, 1 to 16
+ *   rax       stealing: bytes of the last block, 1 to 16; scratch
  *   v0 - v7   blocks in flight
  *   v8        decryption: the ciphertext before them, of which the top lane counts
  *   v9        scratch
@@ -132,8 +132,6 @@ end_function cbc_encrypt_blocks
         vpxor xv0, xv0, xv8
         vmovdqu [rdx], xv0
         .endif
-        add rsi, rcx
-        add rdx, rcx
 .endm
 
 /* Plain CBC over rcx bytes of whole blocks, perhaps none; xmm8: the block before them, then their last. */
@@ -256,34 +254,44 @@ function cts_encrypt_\set
 end_function cts_encrypt_\set
 .endm
 
-/* xmm1  the shuffle of the last bytes to the front, whose 0x80 mark the bytes that C_n-1 lacks
+/* The last two blocks come first: each of their decryptions waits for the one before, but neither holds up the others.
+
+   xmm1  the shuffle of the last bytes to the front, whose 0x80 mark the bytes that C_n-1 lacks
    xmm2  C_n
-   xmm3  C_n-1: the bytes that were kept, then the others out of D(C_n) */
+   xmm3  C_n-1: the bytes that were kept, then the others out of D(C_n)
+   xmm4  P_n
+   xmm5  C_n-2, or the IV
+   xmm8  the IV */
 .macro cts_decrypt set, vl, evex
         lanes \vl, \evex
         name_keys
 
 function cts_decrypt_\set
         cmp rcx, 16
-        jbe 3f
+        jbe 4f
         schedule dec, rdi, rdi, r11, r10
         hold_keys rdi, r11, r10
-        vmovdqu xv8, [r8]
         cts_split
-        push rax
-        call cbc_decrypt_blocks_\set
-        pop rax
+        vmovdqu xv8, [r8]
+        vmovdqa xv5, xv8
+        add rsi, rcx
+        add rdx, rcx
+        test rcx, rcx
+        jz 1f
+        vmovdqu xv5, [rsi - 16]
+1:
+        push rcx
         cts_table
         vmovdqu xv1, [rcx + 32]
-        cts_in_order 1f
+        cts_in_order 2f
         vmovdqu xv2, [rsi]
         vmovdqu xv3, [rsi + rax]
         vpshufb xv3, xv3, xv1
-        jmp 2f
-1:
+        jmp 3f
+2:
         vmovdqu xv3, [rsi]
         vmovdqu xv2, [rsi + rax]
-2:
+3:
         vmovdqu [r8], xv2
         vmovdqa xv0, xv2
         aes_block dec, xv0, rdi, r11, r10
@@ -291,12 +299,16 @@ function cts_decrypt_\set
         vpshufb xv4, xv4, [rcx + 2 * rax]
         vpblendvb xv0, xv3, xv0, xv1
         aes_block dec, xv0, rdi, r11, r10
-        vpxor xv0, xv0, xv8
+        vpxor xv0, xv0, xv5
         /* The partial block first: the whole one then covers what precedes it in its 16 bytes. */
         vmovdqu [rdx + rax], xv4
         vmovdqu [rdx], xv0
+        pop rcx
+        sub rsi, rcx
+        sub rdx, rcx
+        call cbc_decrypt_blocks_\set
         leave_lanes
-3:
+4:
         je .Lcbc_decrypt_\set
         ret
 end_function cts_decrypt_\set
