@@ -60,7 +60,9 @@ def to_polynomial(block: bytes, order: BitOrder) -> int:
 
 def from_polynomial(polynomial: int, order: BitOrder) -> bytes:
     """The 16-byte block that spells a polynomial of degree below 128 in `order`."""
-    if not 0 <= polynomial < 1 << 128:
+    if polynomial < 0:
+        raise ValueError(f"polynomial must not be negative: {polynomial}")
+    if polynomial >> 128:
         raise ValueError(f"polynomial must have a degree below 128, not {polynomial.bit_length() - 1}")
     if order is BitOrder.LRW:
         return to_be(polynomial, BLOCK)

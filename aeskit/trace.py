@@ -80,7 +80,7 @@ class Trace:
             title=_text(raw, "title", "trace"),
             source=_text(raw, "source", "trace"),
             steps=tuple(_step(item, f"step {number}") for number, item in enumerate(steps)),
-            findings=tuple(str(finding) for finding in _list(raw, "findings", "trace")),
+            findings=_findings(raw),
         )
 
 
@@ -105,6 +105,13 @@ class Recorder:
     def trace(self, title: str, source: str) -> Trace:
         """What was collected so far, frozen."""
         return Trace(title, source, tuple(self.steps))
+
+
+def _findings(raw: dict[str, Any]) -> tuple[str, ...]:
+    found = _list(raw, "findings", "trace")
+    if not all(isinstance(finding, str) for finding in found):
+        raise TraceError('trace: "findings" must be a list of strings')
+    return tuple(found)
 
 
 def _step(raw: Any, where: str) -> Step:
