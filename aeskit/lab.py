@@ -68,11 +68,15 @@ def choose_port(environment: Mapping[str, str]) -> int:
         for port in range(PORT, PORT + PORTS_TRIED):
             if is_free(port):
                 return port
-        raise LabError(f"ports {PORT} to {PORT + PORTS_TRIED - 1} are all taken: name a free one in AESKIT_PORT")
+        raise LabError(
+            f"ports {PORT} to {PORT + PORTS_TRIED - 1} are all taken: name a free one in AESKIT_PORT"
+        )
     if not wanted.isdecimal() or not 0 < int(wanted) < 1 << 16:
         raise LabError(f"AESKIT_PORT must be a port number from 1 to 65535, not {wanted!r}")
     if not is_free(int(wanted)):
-        raise LabError(f"port {wanted} on {HOST} cannot be used (taken or reserved): name another in AESKIT_PORT")
+        raise LabError(
+            f"port {wanted} on {HOST} cannot be used (taken or reserved): name another in AESKIT_PORT"
+        )
     return int(wanted)
 
 

@@ -28,6 +28,8 @@ class Lanes:
     """As long as `data`, a one for each bit that is marked as different; empty for none."""
     order: BitOrder = BitOrder.XTS
     """How a lane spells a polynomial."""
+    heading: str = ""
+    """A line above the lanes: the instruction that set them."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""

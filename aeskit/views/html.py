@@ -26,12 +26,15 @@ def _head(cells: str, high_first: bool) -> str:
 
 def _row(lanes: Lanes, index: int, cells: str, high_first: bool) -> str:
     head = f'<th scope="row">{escape(lanes.titles[index])}</th>'
+    columns = 1 if cells == "polynomial" else BLOCK // SIZES[cells]
+    title = f'<tr><th colspan="{columns + 1}">{escape(lanes.heading)}</th></tr>'
+    above = title if lanes.heading and index == 0 else ""
     if cells == "polynomial":
-        return f"<tr>{head}<td>{_terms(lanes, index)}</td></tr>"
+        return f"{above}<tr>{head}<td>{_terms(lanes, index)}</td></tr>"
     row = lane_cells(lanes, index, cells, high_first)
-    missing = "<td></td>" * (BLOCK // SIZES[cells] - len(row))
+    missing = "<td></td>" * (columns - len(row))
     body = "".join(_cell(cell) for cell in row)
-    return f"<tr>{head}{missing + body if high_first else body + missing}</tr>"
+    return f"{above}<tr>{head}{missing + body if high_first else body + missing}</tr>"
 
 
 def _cell(cell: Cell) -> str:

@@ -150,6 +150,7 @@ class LanesView {
     this.grid.replaceChildren(this.head(type, highFirst));
     this.model.get("registers").forEach((register, number) => {
       const body = node("tbody", { role: "rowgroup", "aria-label": register.name });
+      if (register.heading) body.append(this.heading(register.heading));
       register.titles.forEach((title, lane) => body.append(...this.lane(register, number, title, lane)));
       this.grid.append(body);
     });
@@ -166,6 +167,12 @@ class LanesView {
       node("th", { scope: "col", role: "columnheader", colspan: folded ? 8 : 1, class: i === names.length / 2 ? "aeskit-gap" : "" }, String(name)));
     const corner = node("th", { role: "columnheader", class: "aeskit-title" }, type === "polynomial" ? "byte" : singular(folded ? "bytes" : type));
     return node("thead", { role: "rowgroup" }, node("tr", { role: "row" }, corner, ...cells));
+  }
+
+  heading(words) {
+    const columns = { bits: 64, polynomial: BLOCK }[this.type] ?? BLOCK / SIZES[this.type];
+    const th = node("th", { role: "columnheader", colspan: columns + 1, class: "aeskit-heading" }, words);
+    return node("tr", { role: "row" }, th);
   }
 
   lane(register, number, title, lane) {

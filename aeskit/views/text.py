@@ -35,12 +35,17 @@ def picture(
     across = _cells_across(cells, width - label - len(GAP))
     lines = [_header(cells, high_first, label, across)] if header else []
     for lanes, index in lane_indices(shown):
+        lines += _heading(lanes, index)
         row = _whole_row(lane_cells(lanes, index, cells, high_first), cells, high_first)
         for start in range(0, len(row), across):
             part = row[start : start + across]
             title = _folded_title(part, label) if start else lanes.titles[index].ljust(label)
             lines += _lines(title + GAP, part, cells == "bits")
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _heading(lanes: Lanes, index: int) -> list[str]:
+    return [lanes.heading] if lanes.heading and index == 0 else []
 
 
 def step_picture(step: Step, cells: str = "bytes", width: int = 80) -> str:
@@ -114,6 +119,7 @@ def _lines(head: str, row: Sequence[Cell], bits: bool) -> list[str]:
 def _polynomials(shown: Sequence[Lanes], label: int, width: int) -> list[str]:
     lines = []
     for lanes, index in lane_indices(shown):
+        lines += _heading(lanes, index)
         lines += _wrapped(lanes.titles[index].ljust(label) + GAP, lane_polynomial(lanes, index), width)
         if any(lanes.lane_mark(index)):
             head = "≠".rjust(label) + GAP

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,7 @@ class LanesWidget(AnyWidget):
                 "titles": list(lanes.titles),
                 "editable": lanes.name in self._editable,
                 "order": lanes.order.value,
+                "heading": lanes.heading,
             }
             for lanes in shown
         ]
@@ -125,4 +127,4 @@ class LanesWidget(AnyWidget):
 
 
 def _with(lanes: Lanes, data: bytes) -> Lanes:
-    return Lanes(lanes.name, data, lanes.labels, lanes.mark, lanes.order)
+    return replace(lanes, data=data)
