@@ -35,7 +35,7 @@ def double(t: bytes, note: Note | None = None) -> bytes:
     d = (lanes.view("<u8") + lanes.view("<u8")).view(np.uint8)
     _tell(note, "vpaddq  d, t, t", "each quadword doubled, its top bit lost", d=d)
     d = d ^ s
-    _tell(note, "vpxor   d, d, s", "both lost bits are back where they belong", d=d)
+    _tell(note, "vpxor   d, d, s", "both lost bits are back: = t · x", d=d)
     return d.tobytes()
 
 

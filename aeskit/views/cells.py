@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from aeskit.bits import BLOCK, BitOrder, from_le, to_le, to_polynomial, xor
+from aeskit.trace import Step
 
 SIZES = {"bytes": 1, "words": 2, "dwords": 4, "quadwords": 8, "bits": 1, "polynomial": 1}
 """Cell type to bytes of a cell; bits and the polynomial are grouped by byte."""
@@ -87,6 +88,13 @@ def register(name: str, data: bytes, values: Sequence[str] = (), order: BitOrder
 def blocks(name: str, data: bytes) -> Lanes:
     """A buffer block by block, each labelled with the offset of its first byte."""
     return Lanes(name, data, tuple(f"{name} +{offset}" for offset in range(0, len(data), BLOCK)))
+
+
+def step_lanes(step: Step) -> list[Lanes]:
+    """The values that a step set, its text and place as the heading of the first."""
+    head = f"{step.text}    {step.place}".rstrip()
+    shown = [Lanes(name, data) for name, data in step.values.items() if data]
+    return [replace(lanes, heading="" if number else head) for number, lanes in enumerate(shown)]
 
 
 @dataclass(frozen=True)

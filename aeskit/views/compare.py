@@ -25,6 +25,9 @@ REFUSED = (ValueError, TypeError, BufferError, OverflowError)
 
 FLIP_AT = 5
 
+_ALERT = '<div role="alert" style="color:var(--jp-error-color1,#b00020);line-height:1.5"><b>✗ {}</b></div>'
+_NAME = '<th scope="row" style="font-weight:normal;padding:0 16px 0 6px;text-align:left">{}</th>'
+
 
 def hexadecimal(name: str, text: str) -> bytes:
     """The bytes that a field spells, spaces allowed; ValueError that names the field and the place."""
@@ -73,8 +76,18 @@ def in_blocks(results: Ways) -> list[Lanes]:
             part = data[start : start + 16]
             heading = f"block {start // 16}" if data is first else ""
             if part:
-                made.append(Lanes(f"{name}, block {start // 16}", part, (name,), heading=heading).against(judge))
+                made.append(
+                    Lanes(f"{name}, block {start // 16}", part, (name,), heading=heading).against(judge)
+                )
     return made
+
+
+def _field(name: str, value: str) -> Any:
+    """One line, or two for what is long."""
+    options = {"value": value, "description": name, "style": {"description_width": "70px"}}
+    if len(value) > 70:
+        return ipywidgets.Textarea(rows=2, layout={"width": "calc(100% - 8px)"}, **options)
+    return ipywidgets.Text(layout={"width": "calc(100% - 8px)"}, **options)
 
 
 class Comparison(ipywidgets.VBox):
@@ -83,13 +96,9 @@ class Comparison(ipywidgets.VBox):
     def __init__(self, run: Callable[..., Iterable[tuple[str, bytes]]], **fields: str) -> None:
         """Call `run` with the text of each field by name; it gives (name, result) pairs, the judge first."""
         self._run = run
-        layout, style = {"width": "100%"}, {"description_width": "70px"}
-        self.fields = {
-            name: ipywidgets.Text(value=value, description=name, layout=layout, style=style)
-            for name, value in fields.items()
-        }
+        self.fields = {name: _field(name, value) for name, value in fields.items()}
         self.flip = ipywidgets.Checkbox(
-            description=f"flip a bit of byte {FLIP_AT} in the last result, to see what a difference looks like",
+            description=f"flip a bit of byte {FLIP_AT} of the last result: what a difference looks like",
             indent=False,
             layout={"width": "auto", "margin": "2px 0 2px 78px"},
         )
@@ -117,7 +126,7 @@ class Comparison(ipywidgets.VBox):
         try:
             results = self.results()
         except REFUSED as error:
-            self.table.value = f'<div role="alert" class="aeskit-refused"><b>✗</b> {escape(str(error))}</div>'
+            self.table.value = _ALERT.format(escape(str(error)))
             self._place(())
             return
         self.table.value = verdict_table(results)
@@ -141,5 +150,5 @@ def verdict_table(results: Ways) -> str:
         said = verdict(first, data) if number else f"{len(data)} bytes, the judge"
         sign = "✓" if not differing(first, data) else "✗"
         strong = f"<b>{escape(said)}</b>" if sign == "✗" else escape(said)
-        rows.append(f'<tr><td>{sign}</td><th scope="row">{escape(name)}</th><td>{strong}</td></tr>')
-    return f'<table class="aeskit-verdicts"><tbody>{"".join(rows)}</tbody></table>'
+        rows.append(f"<tr><td>{sign}</td>{_NAME.format(escape(name))}<td>{strong}</td></tr>")
+    return f'<table style="line-height:1.5;margin:6px 0"><tbody>{"".join(rows)}</tbody></table>'

@@ -98,7 +98,7 @@ class LanesView {
     this.grid = node("table", { role: "grid", "aria-label": "register lanes" });
     this.info = node("div", { class: "aeskit-info" });
     this.caption = node("div", { class: "aeskit-caption", role: "status", "aria-live": "polite" });
-    this.root.append(this.toolbar(), node("div", { class: "aeskit-scroll" }, this.grid), this.info, this.caption);
+    this.root.append(this.toolbar(), node("div", { class: "aeskit-scroll" }, this.grid), this.caption, this.info);
     el.append(this.root);
     this.listen();
     this.build();
@@ -110,9 +110,9 @@ class LanesView {
     this.select.onchange = () => this.put("cells", this.select.value);
     this.high = node("input", { type: "checkbox" });
     this.high.onchange = () => this.put("high_first", this.high.checked);
-    const keys = "arrows move · digits or Enter edit · [ ] cell type";
+    this.keys = node("span", { class: "aeskit-keys" });
     return node("div", { class: "aeskit-toolbar" }, node("label", {}, "cells ", this.select),
-      node("label", {}, this.high, " byte 15 on the left"), node("span", { class: "aeskit-keys" }, keys));
+      node("label", {}, this.high, " byte 15 on the left"), this.keys);
   }
 
   listen() {
@@ -148,8 +148,14 @@ class LanesView {
     this.high.checked = highFirst;
     this.grid.className = `aeskit-${type}`;
     this.grid.replaceChildren(this.head(type, highFirst));
-    this.model.get("registers").forEach((register, number) => {
-      const body = node("tbody", { role: "rowgroup", "aria-label": register.name });
+    const registers = this.model.get("registers");
+    const verb = type === "bits" || type === "polynomial" ? "click, space, 0 or 1" : "digits or Enter";
+    this.keys.textContent = `arrows move · ${registers.some((r) => r.editable) ? `${verb} edit · ` : ""}[ ] cell type`;
+    const tall = registers.map((r) => r.titles.length > 1 || type === "bits" || type === "polynomial");
+    registers.forEach((register, number) => {
+      const apart = number && (register.heading || tall[number] || tall[number - 1]);
+      const names = `${apart ? "aeskit-apart" : ""} ${register.editable ? "aeskit-editable" : ""}`;
+      const body = node("tbody", { role: "rowgroup", "aria-label": register.name, class: names });
       if (register.heading) body.append(this.heading(register.heading));
       register.titles.forEach((title, lane) => body.append(...this.lane(register, number, title, lane)));
       this.grid.append(body);
@@ -180,7 +186,10 @@ class LanesView {
     const rows = layout(this.type, size, this.model.get("high_first"), register.order);
     return rows.map((row, line) => {
       const tr = node("tr", { role: "row", class: line ? "" : "aeskit-first" });
-      if (!line) tr.append(node("th", { role: "rowheader", scope: "row", class: "aeskit-title", rowspan: rows.length }, title));
+      const folded = line && this.type === "bits" && `${row[0]?.byte ?? ""} to ${row.at(-1)?.byte ?? ""}`;
+      const name = node("th", { role: "rowheader", scope: "row", class: "aeskit-title" }, folded || (line ? "" : title));
+      if (folded) name.classList.add("aeskit-folded");
+      tr.append(name);
       this.units.push(row.map((cell, column) => {
         const td = node("td", { class: this.gap(column) });
         tr.append(td);

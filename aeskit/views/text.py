@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aeskit.bits import BLOCK, format_polynomial
-from aeskit.trace import Step
 from aeskit.views.cells import SIZES, Cell, Lanes, check_type, lane_cells, lane_indices, lane_polynomial
 
 GAP = " "
@@ -46,13 +45,6 @@ def picture(
 
 def _heading(lanes: Lanes, index: int) -> list[str]:
     return [lanes.heading] if lanes.heading and index == 0 else []
-
-
-def step_picture(step: Step, cells: str = "bytes", width: int = 80) -> str:
-    """A step's text above the lanes that it set, each labelled with the step's own name for it."""
-    shown = [Lanes(name, data) for name, data in step.values.items() if data]
-    head = f"{step.text}    {step.place}".rstrip()
-    return "\n".join(line for line in (head, picture(*shown, cells=cells, width=width)) if line)
 
 
 def _whole_row(row: list[Cell], cells: str, high_first: bool) -> list[Cell]:

@@ -6,17 +6,24 @@ Needs anywidget: ``pip install 'aeskit[lab]'``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from aeskit.bits import BitOrder, format_polynomial, from_le, to_polynomial, xor
 from aeskit.trace import Note, Recorder
-from aeskit.views.cells import Lanes, register
+from aeskit.views.cells import Lanes, register, step_lanes
 from aeskit.views.widget import LanesWidget
 
 NAMES = ("T_j", "T_{j+1}")
 HINT = "Flip a bit of T_j: what moves in T_{j+1} is marked."
 
 Double = Callable[[bytes], bytes]
-Run = Callable[[bytes, Note], bytes]
+
+
+class Run(Protocol):
+    """A sequence of instructions on a register, as in `models.tweak_registers`."""
+
+    def __call__(self, t: bytes, /, *, note: Note | None = None) -> bytes:
+        """Give the last register, and tell `note` of each instruction."""
 
 
 def flips(tweak: bytes, double: Double, cells: str = "bits", high_first: bool = True) -> LanesWidget:
@@ -55,12 +62,8 @@ def instructions(start: bytes, run: Run, values: Sequence[str] = (), cells: str 
 
     def draw(edited: tuple[bytes, ...]) -> tuple[Sequence[Lanes], str]:
         recorder = Recorder()
-        run(edited[0], recorder.note)
-        steps = [
-            Lanes(f"{name} ", data, _titles(name, data), heading=step.text)
-            for step in recorder.steps
-            for name, data in step.values.items()
-        ]
+        run(edited[0], note=recorder.note)
+        steps = [lanes for step in recorder.steps for lanes in step_lanes(step)]
         return [register("t", edited[0], values), *steps], ""
 
     shown, _ = draw((start,))
@@ -69,10 +72,6 @@ def instructions(start: bytes, run: Run, values: Sequence[str] = (), cells: str 
 
 def _pair(old: bytes, new: bytes, double: Double) -> list[Lanes]:
     return [Lanes(NAMES[0], new).against(old), Lanes(NAMES[1], double(new)).against(double(old))]
-
-
-def _titles(name: str, data: bytes) -> tuple[str, ...]:
-    return (name,) if len(data) == 16 else tuple(f"{name}[{lane}]" for lane in range(len(data) // 16))
 
 
 def _bits(data: bytes) -> list[int]:

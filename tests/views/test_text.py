@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from aeskit.bits import BitOrder
 from aeskit.trace import Step
-from aeskit.views.cells import SIZES, Lanes, blocks, degree, register
-from aeskit.views.text import picture, step_picture
+from aeskit.views.cells import SIZES, Lanes, blocks, degree, register, step_lanes
+from aeskit.views.text import picture
 
 XMM = bytes.fromhex("80 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f")
 
@@ -109,11 +109,11 @@ def test_a_shorter_other_differs_in_every_byte_that_it_lacks():
     assert picture(blocks("C", bytes(4)).against(bytes(2))).splitlines()[1] == "C +0   00 00[00 00]"
 
 
-def test_a_step_shows_what_it_set():
+def test_a_step_is_a_heading_above_what_it_set():
     step = Step("T_1 = T_0 ⊗ α", "5.2", "tweak", {"T_1": XMM})
-    assert step_picture(step) == shown("""
-        T_1 = T_0 ⊗ α    5.2
+    assert picture(*step_lanes(step)) == shown("""
         bytes   0  1  2  3  4  5  6  7   8  9 10 11 12 13 14 15
+        T_1 = T_0 ⊗ α    5.2
         T_1    80 01 02 03 04 05 06 07  08 09 0a 0b 0c 0d 0e 0f
     """)
 
