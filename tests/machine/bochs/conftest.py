@@ -1,0 +1,52 @@
+"""What the tests share: assembling, and an emulator with a program in it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aeskit.machine.bochs import Emulator, EmulatorMissing, map_image
+from aeskit.machine.bochs.library import library
+from aeskit.machine.loader import Image, load
+
+Assemble = Callable[..., Path]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip this folder, and say why, where the emulator cannot be had."""
+    try:
+        library()
+    except EmulatorMissing as missing:
+        for item in items:
+            if Path(__file__).parent in item.path.parents:
+                item.add_marker(pytest.mark.skip(reason=str(missing)))
+
+
+@pytest.fixture
+def assemble(tmp_path: Path) -> Assemble:
+    """Return a function that runs gcc on source text and returns the file made."""
+
+    def run(text: str, *options: str, suffix: str = ".S") -> Path:
+        number = len(list(tmp_path.iterdir()))
+        source, made = tmp_path / f"{number}{suffix}", tmp_path / f"{number}.out"
+        source.write_text(text)
+        subprocess.run(["gcc", *(options or ("-c",)), "-o", made, source], check=True)
+        return made
+
+    return run
+
+
+@pytest.fixture
+def program(assemble: Assemble) -> Callable[..., tuple[Emulator, Image]]:
+    """Return a function that puts assembly text into a new emulator."""
+
+    def run(text: str, *options: str) -> tuple[Emulator, Image]:
+        image = load(assemble(text, *options))
+        emulator = Emulator()
+        map_image(emulator, image)
+        return emulator, image
+
+    return run
