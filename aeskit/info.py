@@ -124,9 +124,11 @@ def _cpu_lines(found: dict[str, Any]) -> str:
     lines.append("features: " + (" ".join(cpu["features"]) or "none that aeskit uses"))
     if cpu["disabled"]:
         lines.append("not enabled by the operating system: " + " ".join(cpu["disabled"]))
-    if found["requested"]:
-        lines.append(f"{implementations.VARIABLE}={found['requested']}")
-    return "\n".join(lines + found["refusals"])
+    if not any(row["built"] for row in found["implementations"]):
+        lines.append("no implementation is built here; the models, the views and the vectors need none")
+    elif found["requested"]:
+        lines += [f"{implementations.VARIABLE}={found['requested']}", *found["refusals"]]
+    return "\n".join(lines)
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, str, str]:
