@@ -101,6 +101,13 @@ class Arithmetic(ABC, Generic[S]):
         """KEYEXPANSION of a key known now (FIPS 197, 5.2): the round keys."""
         return aes.key_expansion(self, self.string(key), note, name)
 
+    def expand_for_decryption(self, key: bytes, note: Note | None = None, name: str = "K") -> list[S]:
+        """The same round keys; a listener hears those of EQINVCIPHER as well, which AESDEC is given."""
+        w = self.expand(key, note, name)
+        if note:
+            aes.key_expansion_eic(self, w, note, f"d{name}")
+        return w
+
     def encrypt(self, w: Sequence[S], string: S, note: Note | None = None, name: str = "") -> S:
         """CIPHER of each block under the round keys `w`; `name` is put before each state's name."""
         return aes.cipher(self, string, w, note, name)

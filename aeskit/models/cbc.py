@@ -31,7 +31,7 @@ def decrypt(key: Data, iv: Data, data: Data, *, form: Form = "numpy", note: Note
     """P_1 = CIPH⁻¹_K(C_1) ⊕ IV, P_j = CIPH⁻¹_K(C_j) ⊕ C_j-1; arguments as for `encrypt`."""
     key, iv, data = as_key(key), as_block("iv", iv), as_whole_blocks(data)
     a = choose(form)
-    K = a.expand(key, note)
+    K = a.expand_for_decryption(key, note)
     return a.value(decrypt_message(a, K, a.string(iv), a.string(data), note))
 
 

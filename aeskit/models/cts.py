@@ -39,7 +39,7 @@ def decrypt(
     """CBC-CS1, -CS2 or -CS3 decryption; arguments as for `encrypt`."""
     key, iv, data = _checked(key, iv, data, stealing)
     a = choose(form)
-    K = a.expand(key, note)
+    K = a.expand_for_decryption(key, note)
     return a.value(decrypt_message(a, K, a.string(iv), a.string(data), stealing, note))
 
 

@@ -26,7 +26,7 @@ def decrypt(key: Data, data: Data, *, form: Form = "numpy", note: Note | None = 
     """P_j = CIPH⁻¹_K(C_j); arguments as for `encrypt`."""
     key, data = as_key(key), as_whole_blocks(data)
     a = choose(form)
-    return a.value(decrypt_message(a, a.expand(key, note), a.string(data), note))
+    return a.value(decrypt_message(a, a.expand_for_decryption(key, note), a.string(data), note))
 
 
 def encrypt_message(a: Arithmetic[S], K: Sequence[S], P: S, note: Note | None = None) -> S:

@@ -35,7 +35,7 @@ def decrypt(key: Data, index: Data, data: Data, *, form: Form = "numpy", note: N
     """P_j = AES-dec(Key1, C_j ⊕ T_j) ⊕ T_j; arguments as for `encrypt`."""
     key, first, data = as_key(key, KEY_SIZES), from_be(as_block("index", index)), as_whole_blocks(data)
     a = choose(form)
-    K1 = a.expand(key[:-BLOCK], note, "K1")
+    K1 = a.expand_for_decryption(key[:-BLOCK], note, "K1")
     return a.value(decrypt_message(a, K1, a.string(key[-BLOCK:]), first, a.string(data), note))
 
 

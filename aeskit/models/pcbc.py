@@ -33,7 +33,7 @@ def decrypt(key: Data, iv: Data, data: Data, *, form: Form = "plain", note: Note
     """P_j = CIPH⁻¹_K(C_j) ⊕ F_j; arguments as for `encrypt`."""
     key, iv, data = as_key(key), as_block("iv", iv), as_whole_blocks(data)
     a = choose(form)
-    return a.value(decrypt_message(a, a.expand(key, note), a.string(iv), a.string(data), note))
+    return a.value(decrypt_message(a, a.expand_for_decryption(key, note), a.string(iv), a.string(data), note))
 
 
 def encrypt_message(a: Arithmetic[S], K: Sequence[S], IV: S, P: S, note: Note | None = None) -> S:

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from aeskit.bits import BLOCK, to_le
-from aeskit.models import aes
 from aeskit.models.arithmetic import Arithmetic, Form, choose
 from aeskit.models.checks import Data, as_at_least_a_block, as_block, as_bytes, as_key
 from aeskit.models.listener import Listener
@@ -169,9 +168,8 @@ _Procedure = Callable[..., Any]
 
 def _schedules(a: Arithmetic[S], key: bytes, note: Note | None, decrypting: bool) -> tuple[list[S], list[S]]:
     half = len(key) // 2
-    K1 = a.expand(key[:half], note, "K1")
-    if decrypting and note:
-        aes.key_expansion_eic(a, K1, note, "dK1")  # what AESDEC is given
+    expand = a.expand_for_decryption if decrypting else a.expand
+    K1 = expand(key[:half], note, "K1")
     return K1, a.expand(key[half:], note, "K2")
 
 

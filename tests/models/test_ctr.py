@@ -1,6 +1,5 @@
 """CTR against SP 800-38A, RFC 3686 and `cryptography`; carries through 128 bits; any length."""
 
-import os
 import random
 
 import pytest
@@ -29,26 +28,26 @@ def test_the_standards_vectors(form, vector):
 @pytest.mark.parametrize("form", ["plain", "numpy"])
 @pytest.mark.parametrize("size", [16, 24, 32])
 def test_every_length_is_that_of_cryptography(form, size):
-    key, counter = os.urandom(size), os.urandom(16)
+    key, counter = random.randbytes(size), random.randbytes(16)
     for length in (*range(70), 127, 128, 129, 255, 600, 4097):
-        data = os.urandom(length)
+        data = random.randbytes(length)
         assert ctr.crypt(key, counter, data, form=form) == peer(key, counter, data), length
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("bits", [32, 64, 96, 128])
 def test_carries_land_on_every_block(form, bits):
-    key = os.urandom(16)
+    key = random.randbytes(16)
     for before in range(9):
         counter = ((1 << bits) - 1 - before).to_bytes(16, "big")
-        data = os.urandom(16 * 10 + 5)
+        data = random.randbytes(16 * 10 + 5)
         assert ctr.crypt(key, counter, data, form=form) == peer(key, counter, data), before
 
 
 @pytest.mark.parametrize("form", ["plain", "numpy"])
 def test_runs_meet_at_their_seams(form):
     run = choose(form).run
-    key = os.urandom(32)
+    key = random.randbytes(32)
     counter = (2**64 - run).to_bytes(16, "big")  # the carry falls on the seam
     for length in (16 * run - 1, 16 * run, 16 * run + 1, 32 * run + 40):
         data = random.randbytes(length)
@@ -56,7 +55,7 @@ def test_runs_meet_at_their_seams(form):
 
 
 def test_a_message_in_pieces_goes_on_with_the_next_counter():
-    key, counter, data = os.urandom(16), b"\xff" * 16, os.urandom(100)
+    key, counter, data = random.randbytes(16), b"\xff" * 16, random.randbytes(100)
     rest = ctr.crypt(key, ctr.next_counter(counter, 48), data[48:])
     assert ctr.crypt(key, counter, data[:48]) + rest == peer(key, counter, data)
     assert ctr.next_counter(bytes(16), 0) == bytes(16)
@@ -65,7 +64,7 @@ def test_a_message_in_pieces_goes_on_with_the_next_counter():
 
 
 def test_the_procedure_looks_into_nothing():
-    key, counter, data = os.urandom(16), os.urandom(16), os.urandom(50)
+    key, counter, data = random.randbytes(16), random.randbytes(16), random.randbytes(50)
     a = Opaque()
     ciphertext = ctr.crypt_message(a, a.expand(key), a.string(counter), a.string(data))
     assert a.value(ciphertext) == peer(key, counter, data)
@@ -74,7 +73,7 @@ def test_the_procedure_looks_into_nothing():
 @pytest.mark.parametrize("form", FORMS)
 def test_counter_blocks_have_names(form):
     recorder = Recorder()
-    data = os.urandom(16 * 9 + 3)
+    data = random.randbytes(16 * 9 + 3)
     ciphertext = ctr.crypt(bytes(16), b"\xff" * 16, data, form=form, note=recorder.note)
     found = recorder.trace("CTR", "model").values()
     assert found["T_1"] == b"\xff" * 16

@@ -1,6 +1,6 @@
 """CBC with ciphertext stealing against RFC 3962, appendix B, and CBC of `cryptography`."""
 
-import os
+import random
 
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -38,18 +38,18 @@ def test_cs3_is_rfc_3962(form, vector):
 @pytest.mark.parametrize("size", [16, 24, 32])
 @pytest.mark.parametrize("stealing", cts.STEALING)
 def test_every_length_is_cbc_of_cryptography_in_order(form, size, stealing):
-    key, iv = os.urandom(size), os.urandom(16)
+    key, iv = random.randbytes(size), random.randbytes(16)
     for length in (*range(16, 66), 127, 128, 129):
-        data = os.urandom(length)
+        data = random.randbytes(length)
         ciphertext = peer(key, iv, data, stealing)
         assert cts.encrypt(key, iv, data, stealing, form=form) == ciphertext, length
         assert cts.decrypt(key, iv, ciphertext, stealing, form=form) == data, length
 
 
 def test_the_three_orders_differ_only_at_the_end():
-    key, iv = os.urandom(16), os.urandom(16)
+    key, iv = random.randbytes(16), random.randbytes(16)
     for length in (33, 48):
-        data = os.urandom(length)
+        data = random.randbytes(length)
         cs1, cs2, cs3 = (cts.encrypt(key, iv, data, stealing) for stealing in cts.STEALING)
         assert cs1[:16] == cs2[:16] == cs3[:16]
         assert cs2 == (cs1 if length % 16 == 0 else cs3)
@@ -61,7 +61,7 @@ def test_the_three_orders_differ_only_at_the_end():
 
 @pytest.mark.parametrize("stealing", cts.STEALING)
 def test_one_block_is_plain_cbc(stealing):
-    key, iv, data = os.urandom(16), os.urandom(16), os.urandom(16)
+    key, iv, data = random.randbytes(16), random.randbytes(16), random.randbytes(16)
     ciphertext = peer(key, iv, data, stealing)
     assert cts.encrypt(key, iv, data, stealing) == ciphertext
     assert cts.decrypt(key, iv, ciphertext, stealing) == data
@@ -71,7 +71,7 @@ def test_one_block_is_plain_cbc(stealing):
 @pytest.mark.parametrize("stealing", cts.STEALING)
 @pytest.mark.parametrize("length", [16, 17, 32, 45, 48])
 def test_the_procedures_look_into_nothing(stealing, length):
-    key, iv, data = os.urandom(16), os.urandom(16), os.urandom(length)
+    key, iv, data = random.randbytes(16), random.randbytes(16), random.randbytes(length)
     a = Opaque()
     K, IV, P = a.expand(key), a.string(iv), a.string(data)
     C = cts.encrypt_message(a, K, IV, P, stealing)
@@ -81,7 +81,7 @@ def test_the_procedures_look_into_nothing(stealing, length):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_values_have_the_standards_names(form):
-    key, iv, data = os.urandom(16), os.urandom(16), os.urandom(37)
+    key, iv, data = random.randbytes(16), random.randbytes(16), random.randbytes(37)
     recorder = Recorder()
     ciphertext = cts.encrypt(key, iv, data, "CS3", form=form, note=recorder.note)
     found = recorder.trace("CTS", "model").values()

@@ -1,6 +1,6 @@
 """LRW against the P1619 draft and a formulation of its own: ECB of `cryptography`, galois, integers."""
 
-import os
+import random
 
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -71,22 +71,22 @@ def test_the_drafts_vectors(form, key, index, ciphertext):
 @pytest.mark.parametrize("size", [32, 40, 48])
 @pytest.mark.parametrize("index", [0, 1, 2**32 - 2, 2**64 - 3, 2**127, 2**128 - 3, 2**128 - 1])
 def test_indices_wrap_modulo_2_to_the_128(form, size, index):
-    key, data, index = os.urandom(size), os.urandom(16 * 6), index.to_bytes(16, "big")
+    key, data, index = random.randbytes(size), random.randbytes(16 * 6), index.to_bytes(16, "big")
     ciphertext = peer(key, index, data)
     assert lrw.encrypt(key, index, data, form=form) == ciphertext
     assert lrw.decrypt(key, index, ciphertext, form=form) == data
 
 
 def test_runs_meet_at_their_seams():
-    key, index = os.urandom(32), os.urandom(16)
-    data = os.urandom(16 * (choose("numpy").run + 5))
+    key, index = random.randbytes(32), random.randbytes(16)
+    data = random.randbytes(16 * (choose("numpy").run + 5))
     ciphertext = lrw.encrypt(key, index, data)
     assert ciphertext == lrw.encrypt(key, index, data, form="plain")
     assert lrw.decrypt(key, index, ciphertext) == data
 
 
 def test_the_procedures_look_into_nothing():
-    key, data = os.urandom(32), os.urandom(48)
+    key, data = random.randbytes(32), random.randbytes(48)
     a, index = Opaque(), 2**128 - 2
     K1, K2, P = a.expand(key[:16]), a.string(key[16:]), a.string(data)
     C = lrw.encrypt_message(a, K1, K2, index, P)
@@ -97,7 +97,7 @@ def test_the_procedures_look_into_nothing():
 @pytest.mark.parametrize("form", FORMS)
 def test_values_have_names(form):
     recorder = Recorder()
-    key, data = os.urandom(32), os.urandom(32)
+    key, data = random.randbytes(32), random.randbytes(32)
     ciphertext = lrw.encrypt(key, b"\xff" * 16, data, form=form, note=recorder.note)
     found = recorder.trace("LRW", "model").values()
     assert found["T_1"] == bytes(16)  # index 2^128 wraps to 0

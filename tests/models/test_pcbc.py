@@ -1,6 +1,6 @@
 """PCBC against its definition with ECB of `cryptography`, and the property that it is named for."""
 
-import os
+import random
 
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -24,16 +24,16 @@ def peer(key, iv, data):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("size", [16, 24, 32])
 def test_it_is_its_definition(form, size):
-    key, iv = os.urandom(size), os.urandom(16)
+    key, iv = random.randbytes(size), random.randbytes(16)
     for length in (0, 16, 32, 80):
-        data = os.urandom(length)
+        data = random.randbytes(length)
         ciphertext = peer(key, iv, data)
         assert pcbc.encrypt(key, iv, data, form=form) == ciphertext
         assert pcbc.decrypt(key, iv, ciphertext, form=form) == data
 
 
 def test_an_error_spreads_to_the_end():
-    key, iv, data = os.urandom(16), os.urandom(16), os.urandom(80)
+    key, iv, data = random.randbytes(16), random.randbytes(16), random.randbytes(80)
     damaged = bytearray(pcbc.encrypt(key, iv, data))
     damaged[16] ^= 1
     opened = pcbc.decrypt(key, iv, damaged)
@@ -42,7 +42,7 @@ def test_an_error_spreads_to_the_end():
 
 
 def test_the_procedures_look_into_nothing():
-    key, iv, data = os.urandom(16), os.urandom(16), os.urandom(48)
+    key, iv, data = random.randbytes(16), random.randbytes(16), random.randbytes(48)
     a = Opaque()
     K, IV, P = a.expand(key), a.string(iv), a.string(data)
     C = pcbc.encrypt_message(a, K, IV, P)
@@ -52,7 +52,7 @@ def test_the_procedures_look_into_nothing():
 
 def test_values_have_names():
     recorder = Recorder()
-    key, iv, data = os.urandom(16), os.urandom(16), os.urandom(32)
+    key, iv, data = random.randbytes(16), random.randbytes(16), random.randbytes(32)
     ciphertext = pcbc.encrypt(key, iv, data, note=recorder.note)
     found = recorder.trace("PCBC", "model").values()
     assert found["F_2"] == xor(data[:16], ciphertext[:16])

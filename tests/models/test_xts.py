@@ -1,6 +1,5 @@
 """XTS against IEEE 1619, annex B, and `cryptography`; the forms against each other at every length."""
 
-import os
 import random
 
 import numpy as np
@@ -44,9 +43,9 @@ def test_annex_b(form, vector):
 @pytest.mark.parametrize("form", ["plain", "numpy"])
 @pytest.mark.parametrize("size", [32, 64])
 def test_every_length_is_that_of_cryptography(form, size):
-    key, tweak = os.urandom(size), os.urandom(16)
+    key, tweak = random.randbytes(size), random.randbytes(16)
     for length in LENGTHS:
-        data = os.urandom(length)
+        data = random.randbytes(length)
         ciphertext = peer(key, tweak, data)
         assert xts.encrypt(key, tweak, data, form=form) == ciphertext, length
         assert xts.decrypt(key, tweak, ciphertext, form=form) == data, length
@@ -55,7 +54,7 @@ def test_every_length_is_that_of_cryptography(form, size):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("length", [16, 31, 32, 33, 64, 100])
 def test_aes_192_is_composed_of_its_ecb(form, length):
-    key, tweak, data = os.urandom(48), os.urandom(16), os.urandom(length)
+    key, tweak, data = random.randbytes(48), random.randbytes(16), random.randbytes(length)
     T = int.from_bytes(blocks(key[24:], tweak), "little")
     tweaks = []
     for _ in range(length // 16 + 1):
@@ -77,7 +76,7 @@ def test_aes_192_is_composed_of_its_ecb(form, length):
 @pytest.mark.parametrize("form", ["plain", "numpy"])
 def test_runs_meet_at_their_seams(form):
     run = choose(form).run
-    key, tweak = os.urandom(64), os.urandom(16)
+    key, tweak = random.randbytes(64), random.randbytes(16)
     for length in (16 * run - 1, 16 * run, 16 * run + 1, 16 * run + 16, 16 * run + 31, 32 * run + 33):
         data = random.randbytes(length)
         ciphertext = peer(key, tweak, data)
@@ -88,8 +87,8 @@ def test_runs_meet_at_their_seams(form):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("size", [16, 17, 40, 64, 520])
 def test_sectors_are_units_by_number(form, size):
-    key, first = os.urandom(64), 2**64 - 2  # the numbers pass 64 bits
-    data = os.urandom(size * 3)
+    key, first = random.randbytes(64), 2**64 - 2  # the numbers pass 64 bits
+    data = random.randbytes(size * 3)
     expected = b"".join(
         peer(key, (first + unit).to_bytes(16, "little"), data[size * unit : size * unit + size])
         for unit in range(3)
@@ -105,7 +104,7 @@ def test_no_sectors_are_none():
 
 @pytest.mark.parametrize("length", [16, 48, 50])
 def test_the_procedures_look_into_nothing(length):
-    key, tweak, data = os.urandom(32), os.urandom(16), os.urandom(length)
+    key, tweak, data = random.randbytes(32), random.randbytes(16), random.randbytes(length)
     a = Opaque()
     K1, K2 = a.expand(key[:16]), a.expand(key[16:])
     T = xts.first_tweak(a, K2, a.string(tweak))
@@ -116,7 +115,7 @@ def test_the_procedures_look_into_nothing(length):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_unit_in_pieces_goes_on_with_the_next_tweak(form):
-    key, tweak, data = os.urandom(32), os.urandom(16), os.urandom(100)
+    key, tweak, data = random.randbytes(32), random.randbytes(16), random.randbytes(100)
     a = choose(form)
     K1, K2 = a.expand(key[:16]), a.expand(key[16:])
     T = xts.first_tweak(a, K2, a.string(tweak))
@@ -127,7 +126,7 @@ def test_a_unit_in_pieces_goes_on_with_the_next_tweak(form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_named_value_is_heard(form):
-    key, tweak, data = os.urandom(64), os.urandom(16), os.urandom(37)
+    key, tweak, data = random.randbytes(64), random.randbytes(16), random.randbytes(37)
     recorder = Recorder()
     ciphertext = xts.encrypt(key, tweak, data, form=form, note=recorder.note)
     found = recorder.trace("XTS", "model").values()
@@ -152,7 +151,7 @@ def test_every_named_value_is_heard(form):
 
 
 def test_all_forms_note_the_same():
-    key, tweak, data = os.urandom(32), os.urandom(16), os.urandom(41)
+    key, tweak, data = random.randbytes(32), random.randbytes(16), random.randbytes(41)
     heard = []
     for form in FORMS:
         recorder = Recorder()
@@ -193,7 +192,7 @@ def test_what_is_not_bytes_is_refused(wrong):
 
 
 def test_a_data_unit_has_a_limit_that_can_be_lifted():
-    key, tweak = os.urandom(32), os.urandom(16)
+    key, tweak = random.randbytes(32), random.randbytes(16)
     with pytest.raises(ValueError, match=r"at most 32 bytes \(2 blocks\), not 33"):
         xts.encrypt(key, tweak, bytes(33), max_blocks=2)
     with pytest.raises(ValueError, match=r"at most 16777216 bytes \(1048576 blocks\), not 16777217"):
