@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from aeskit import __version__
@@ -27,6 +29,26 @@ def info(as_json: bool) -> None:
         click.echo(json.dumps(found, indent=2))
     else:
         information.render(found)
+
+
+@main.command()
+@click.argument("modes", nargs=-1, type=click.Choice(["xts", "ctr", "cbc", "cts", "ecb", "keys"]))
+@click.option("--sizes", default="", help="Message sizes in bytes, with commas.")
+@click.option("--key-bits", multiple=True, type=click.Choice(["128", "192", "256"]), help="Default: 256.")
+@click.option("--implementations", default="", help="Names or instruction sets, with commas.")
+@click.option("--peers", is_flag=True, help="Also libcrypto and libgcrypt, where they are.")
+@click.option("--passes", default=60, type=click.IntRange(5, 10_000), help="Short passes over all cells.")
+@click.option(
+    "--json", "json_file", type=click.Path(dir_okay=False, writable=True), help="Write all figures."
+)
+def bench(**options: Any) -> None:
+    """Measure core cycles and percent of this CPU's limit, a table an operation."""
+    from aeskit.bench import command
+
+    try:
+        command.run(**options)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
 
 
 @main.command()

@@ -8,7 +8,8 @@ from typing import Any
 
 from aeskit.bench.cells import Cell, Workspace, prepare
 from aeskit.bench.limit import Limit, best, limits
-from aeskit.bench.measure import Figure, measure
+from aeskit.bench.measure import Call, Figure, measure
+from aeskit.bench.peers import Peer
 from aeskit.cpu import CPU
 from aeskit.implementations import ALL, Implementation
 
@@ -20,7 +21,10 @@ KEY_BITS = (128, 192, 256)
 class Row:
     """A measured cell."""
 
+    operation: str
+    """Mode and direction: ``xts encrypt``."""
     name: str
+    """The instruction set, or the other library."""
     key_bits: int
     size: int
     """Bytes of the message; for key expansion, of the key."""
@@ -61,26 +65,51 @@ def cells(chosen: Sequence[Implementation], key_bits: Sequence[int], sizes: Sequ
     return [cell for cell in made if cell.runs]
 
 
-def run(cpu: CPU, chosen: Sequence[Cell], passes: int, step: Callable[[], None] = lambda: None) -> Run:
-    """Measure the limits of `cpu`, the one at hand, and then all cells, `step` after each pass over them."""
+def run(
+    cpu: CPU,
+    chosen: Sequence[Cell],
+    passes: int,
+    peers: Sequence[Peer] = (),
+    step: Callable[[], None] = lambda: None,
+) -> Run:
+    """Measure the limits of `cpu`, the one at hand, then all cells and those of `peers`, interleaved.
+
+    `step` is called after each pass over them.
+    """
     space = Workspace(max((cell.size for cell in chosen), default=16))
     found = limits(cpu)
-    figures = measure([prepare(cell, space) for cell in chosen], passes, step)
-    return Run(found, [_row(cell, figure, found) for cell, figure in zip(chosen, figures, strict=True)])
+    ours = [(cell, cell.implementation.instruction_set, prepare(cell, space)) for cell in chosen]
+    calls = ours + _peer_calls(chosen, peers, space)
+    figures = measure([call for _, _, call in calls], passes, step)
+    return Run(found, [_row(cell, name, f, found) for (cell, name, _), f in zip(calls, figures, strict=True)])
 
 
-def _row(cell: Cell, figure: Figure, found: list[Limit]) -> Row:
+Named = tuple[Cell, str, Call]
+"""A cell, what its row is called, and what is timed."""
+
+
+def _peer_calls(chosen: Sequence[Cell], peers: Sequence[Peer], space: Workspace) -> list[Named]:
+    """Each place of the table once for every peer; held against the widest limit that our own cells use."""
+    widest: dict[tuple[str, str, int, int], Cell] = {}
+    for cell in sorted(chosen, key=lambda cell: cell.implementation.vl):
+        implementation = cell.implementation
+        widest[implementation.mode, implementation.direction, cell.key_bits, cell.size] = cell
+    made = [(cell, peer.name, peer.call(*place, space)) for place, cell in widest.items() for peer in peers]
+    return [(cell, name, call) for cell, name, call in made if call]
+
+
+def _row(cell: Cell, name: str, figure: Figure, found: list[Limit]) -> Row:
     implementation = cell.implementation
     rate = cell.size / figure.cycles
     limit = best(found, implementation.vl).bytes_a_cycle(cell.key_bits)
-    percent = None if implementation.mode == "keys" else 100 * rate / limit
     return Row(
-        name=implementation.name,
+        operation=f"{implementation.mode} {implementation.direction}",
+        name=name,
         key_bits=cell.key_bits,
         size=cell.size,
         cycles=figure.cycles,
         spread=figure.spread,
         bytes_a_cycle=rate,
-        percent=percent,
+        percent=None if implementation.mode == "keys" else 100 * rate / limit,
         noisy=figure.noisy,
     )
