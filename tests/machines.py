@@ -1,5 +1,7 @@
 """CPUs other than the one at hand, as plain values."""
 
+import pytest
+
 from aeskit import implementations as registry
 from aeskit.cpu import CPU, detect
 
@@ -21,6 +23,18 @@ NO_ZMM_STATE = CPU(
 
 
 def runnable(*modes: str) -> list[str]:
-    """Instruction sets that this CPU can run in one of the modes; pytest says which it cannot."""
+    """Instruction sets that this CPU can run in one of the modes."""
     rows = [row for row in registry.ALL if row.mode in modes]
     return sorted({row.instruction_set for row in rows if row.built and not row.can(detect())})
+
+
+def every(mode: str) -> list:
+    """A mode's instruction sets as parameters; a skip says what is missing where one cannot run."""
+    return [pytest.param(name, marks=_skips(mode, name)) for name in registry.INSTRUCTION_SETS]
+
+
+def _skips(mode: str, name: str) -> list:
+    row = next(row for row in registry.ALL if (row.mode, row.instruction_set) == (mode, name))
+    missing = detect().explain(row.can(detect()))
+    reason = f"{mode} {name} needs {missing}" if missing else f"{mode} {name} is not built here"
+    return [] if row.built and not missing else [pytest.mark.skip(reason=reason)]

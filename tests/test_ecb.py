@@ -9,7 +9,7 @@ from aeskit import ecb
 DATA = bytes(i * 17 + i // 256 & 255 for i in range(1600))
 
 
-@pytest.mark.parametrize("instruction_set", machines.runnable("ecb"))
+@pytest.mark.parametrize("instruction_set", machines.every("ecb"))
 @pytest.mark.parametrize("size", [16, 24, 32])
 def test_every_number_of_blocks(instruction_set, size):
     cipher = ecb.Cipher(bytes(range(size)), implementation=instruction_set)
