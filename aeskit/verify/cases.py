@@ -15,7 +15,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-LEVELS = ("quick", "full")
+LEVELS = ("brief", "quick", "full")
+"""``brief`` is for slow engines: every length, but key sizes and orders of stealing take turns."""
 KEY_BITS = (128, 192, 256)
 STRIDES = (4, 5, 8, 16)
 """Blocks of one main-loop pass, of the implementations here and those known elsewhere."""
@@ -55,6 +56,8 @@ def takes(mode: str, length: int) -> bool:
     """Whether a message of the mode can have this length."""
     if mode in ("xts", "cts"):
         return length >= 16
+    if mode == "keys":
+        return 8 * length in KEY_BITS
     return mode == "ctr" or length % 16 == 0
 
 
@@ -65,10 +68,12 @@ def returns(mode: str, length: int) -> bool:
 
 def lengths(mode: str, level: str) -> list[int]:
     """Every length from 0 to 600, then k strides ± 47, of those that the functions take."""
-    passes = range(1, 17) if level == "full" else (8, 16)
+    passes = {"brief": (8,), "quick": (8, 16), "full": range(1, 17)}[level]
     near = {16 * stride * k + off for stride in STRIDES for k in passes for off in range(-47, 48)}
-    if level == "quick":
-        near = {length for length in near if length % 3 == 0 or length % 16 in (0, 1, 15)}
+    if level != "full":
+        near = {
+            length for length in near if length % 16 in (0, 1, 15) or (length % 3 == 0 and level == "quick")
+        }
     return sorted(length for length in {*range(601), *near} if returns(mode, length))
 
 
@@ -77,31 +82,32 @@ def cases(mode: str, direction: str, level: str) -> Iterator[Case]:
     if mode == "keys":
         yield from _key_cases(level)
         return
-    seeds = range(3 if level == "full" else 1)
     for length in lengths(mode, level):
-        for key_bits in KEY_BITS:
-            for stealing in ("CS1", "CS2", "CS3") if mode == "cts" else ("",):
-                for start in _starts(mode, length, key_bits, level):
-                    for seed in seeds if start == "random" else (0,):
-                        yield Case(mode, direction, key_bits, length, start, seed, stealing)
+        for key_bits, stealing in _variants(mode, length, level):
+            for start in _starts(mode, length, level):
+                yield Case(mode, direction, key_bits, length, start, 0, stealing)
+            if level == "full":
+                yield Case(mode, direction, key_bits, length, "random", 1, stealing)
 
 
-def _starts(mode: str, length: int, key_bits: int, level: str) -> Iterator[str]:
+def _variants(mode: str, length: int, level: str) -> list[tuple[int, str]]:
+    """Key sizes with orders of stealing; in the brief level the one whose turn it is."""
+    orders = ("CS1", "CS2", "CS3") if mode == "cts" else ("",)
+    every = [(key_bits, order) for key_bits in KEY_BITS for order in orders]
+    return [every[length % len(every)]] if level == "brief" else every
+
+
+def _starts(mode: str, length: int, level: str) -> Iterator[str]:
     yield "random"
-    if mode == "xts" and takes(mode, length):
-        yield "set" if level == "quick" and length % 2 else "clear"
-        if level == "full":
-            yield "set"
-    if mode not in ("ctr", "xts"):
+    if mode not in ("ctr", "xts") or not takes(mode, length):
         return
-    # A carry after lane J shows in block J + 1. Lengths: the last block, a tail, a second pass of any stride.
+    if mode == "xts":
+        yield from ("clear", "set") if level == "full" else ("set",) if length % 2 else ("clear",)
     for lane in range(LANES):
-        after = length - 16 * (lane + 1)
-        if (
-            after in (16, 23)
-            or length in (16 * 33 + 7, 16 * 36)
-            or (level == "full" and after in (1, 256, 512))
-        ):
+        # It shows in block lane + 1: the last one, one before a tail, one in the middle of later passes.
+        beyond = length - 16 * (lane + 1)
+        ends = beyond in (16, 23) or (level == "full" and beyond in (1, 256, 512))
+        if ends or length in (16 * 33 + 7, 16 * 36):
             yield from (f"carry{width}_lane{lane}" for width in (32, 64, 128))
 
 
@@ -109,7 +115,7 @@ def _key_cases(level: str) -> Iterator[Case]:
     for key_bits in KEY_BITS:
         for start in ("zeros", "ones", *(f"bit{bit}" for bit in range(key_bits))):
             yield Case("keys", "expand", key_bits, key_bits // 8, start)
-        for seed in range(2000 if level == "full" else 200):
+        for seed in range({"brief": 20, "quick": 200, "full": 2000}[level]):
             yield Case("keys", "expand", key_bits, key_bits // 8, "random", seed)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from aeskit.verify import worker
 from aeskit.verify.runner import NativeRunner, Runner
-from aeskit.verify.worker import CELLS, ROWS, Chunk, Found, Position
+from aeskit.verify.worker import BEGUN, CELLS, ROWS, Chunk, Found, Position
 
 PATIENCE = 60.0
 """Seconds after which a check that has not come back is given up."""
@@ -33,25 +33,26 @@ class _Child:
     chunk: Chunk | None = None
     seen: tuple[int, ...] = ()
     since: float = 0.0
+    given_up: bool = False
 
     def give(self, chunk: Chunk, first: Position) -> None:
         """Set it to a chunk, from a position on."""
         self.chunk, self.since = chunk, time.monotonic()
-        self.numbers[:ROWS] = first
+        self.numbers[:ROWS] = (*first, 0)
         self.connection.send((chunk, first))
 
     @property
     def position(self) -> Position:
         """Where it stands: problem, function, layout."""
-        problem, function, layout = self.numbers[:ROWS]
+        problem, function, layout = self.numbers[:BEGUN]
         return problem, function, layout
 
-    def stuck(self) -> bool:
-        """Whether it has made no check for PATIENCE."""
+    def stuck(self, patience: float) -> bool:
+        """Whether it has made no check for so many seconds."""
         now = tuple(self.numbers)
         if now != self.seen:
             self.seen, self.since = now, time.monotonic()
-        return self.chunk is not None and time.monotonic() - self.since > PATIENCE
+        return bool(self.numbers[BEGUN]) and time.monotonic() - self.since > patience
 
 
 @dataclass
@@ -61,6 +62,7 @@ class Engine:
     rows: int
     processes: int
     make_runner: Callable[[], Runner] = NativeRunner
+    patience: float = PATIENCE
     ended: list[int] = field(default_factory=list)
     crashes: dict[int, int] = field(default_factory=dict)
     """By row."""
@@ -80,7 +82,8 @@ class Engine:
                 for child in busy:
                     if child.connection in ready:
                         yield from self._hear(child, waiting)
-                    elif child.stuck():
+                    elif child.stuck(self.patience):
+                        child.given_up = True
                         child.process.kill()
                 yield None
         finally:
@@ -127,15 +130,17 @@ class Engine:
         chunk, (problem, function, layout) = child.chunk, child.position
         assert chunk
         child.process.join()
+        exit_code = child.process.exitcode
+        if not child.numbers[BEGUN]:
+            raise RuntimeError(f"a checking process ended with status {exit_code} before it began")
         row = chunk.rows[function]
-        stuck = time.monotonic() - child.since > PATIENCE
-        self.crashes[row] = self.crashes.get(row, 0) + (CRASHES if stuck else 1)
+        self.crashes[row] = self.crashes.get(row, 0) + (CRASHES if child.given_up else 1)
         child.numbers[ROWS + CELLS * row + worker.CHECKS] += 1
         child.numbers[ROWS + CELLS * row + worker.FAILURES] += 1
         self.ended = [a + b for a, b in zip(self.ended, child.numbers[ROWS:], strict=True)]
-        text = (
-            f"did not return in {PATIENCE:.0f} s" if stuck else f"killed by {_signal(child.process.exitcode)}"
-        )
+        text = f"killed by {_signal(exit_code)}"
+        if child.given_up:
+            text = f"did not return in {self.patience:g} s"
         place = chunk.layouts(chunk.problems[problem])[layout]
         self._children[self._children.index(child)] = fresh = self._start()
         fresh.give(replace(chunk, left_out=self.left_out), (problem, function, layout + 1))

@@ -69,11 +69,15 @@ def of(mode: str, length: int, level: str, rotation: int = 0, splits: bool = Tru
     """Every layout of a case; where not every split is made, another `rotation` gives others.
 
     Up to 600 bytes all splits in two and, in the full level, all in three (in the quick one a twelfth of
-    them); beyond, a sample.
+    them); beyond, and in the brief level, a sample.
     """
     if mode == "keys":
         return tuple(layout for layout in _FIXED if not layout.in_place)
     where, full = cuts(mode, length) if splits else range(0), level == "full"
+    if level == "brief":
+        pairs = len(where) * (len(where) - 1) // 2
+        misaligned = _FIXED[6 + rotation % 30 : 7 + rotation % 30]
+        return _FIXED[:6] + misaligned + _splits(where, 1 + len(where) // 2, 1 + pairs // 2, rotation % 12)
     if length <= 600:
         return _FIXED + _splits(where, 1, 1 if full else 12, rotation % 12)
     sample = 16 if full else 4

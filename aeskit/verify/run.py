@@ -74,7 +74,7 @@ def verify(
     models = sorted({row.mode for row in selected}, key=[row.mode for row in selected].index)
     rows += [Row(f"{MODEL}_{mode}") for mode in models]
     report = Report(level, cpu.name, rows)
-    _run(report, list(_chunks(selected, rows, level)), progress, make_runner)
+    execute(report, list(_chunks(selected, rows, level)), progress, make_runner)
     return report
 
 
@@ -86,7 +86,7 @@ def again(identity: str, make_runner: Callable[[], Runner] = NativeRunner) -> Re
     if row.skipped:
         raise ValueError(f"{function} needs {row.skipped}")
     report = Report("replay", cpu.name, [row, Row(f"{MODEL}_{problem.mode}")])
-    _run(report, [Chunk((problem,), (function,), (0, 1), "quick", layout)], None, make_runner)
+    execute(report, [Chunk((problem,), (function,), (0, 1), "quick", layout)], None, make_runner)
     del report.rows[1]
     return report
 
@@ -118,9 +118,10 @@ def _chunks(selected: list[Implementation], rows: list[Row], level: str) -> Iter
         yield Chunk(tuple(problems), functions, numbers, level)
 
 
-def _run(
+def execute(
     report: Report, chunks: list[Chunk], progress: Progress | None, make_runner: Callable[[], Runner]
 ) -> None:
+    """Run the chunks and fill the report, its rows where the chunks say; KeyboardInterrupt ends it."""
     began, total = time.monotonic(), sum(chunk.checks for chunk in chunks)
     work = engine.Engine(len(report.rows), min(os.cpu_count() or 1, len(chunks)), make_runner)
     shown = [0] * len(report.rows)

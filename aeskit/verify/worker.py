@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
-from aeskit.verify import inputs, known, layouts, oracle
+from aeskit.verify import cases, inputs, known, layouts, oracle
 from aeskit.verify.differential import Expected, examine
 from aeskit.verify.inputs import Inputs
 from aeskit.verify.known import Known
@@ -22,8 +22,8 @@ from aeskit.verify.runner import Runner
 SHOWN = 20
 """Findings of one function in one chunk that are reported in words; all are counted."""
 
-PROBLEM, FUNCTION, LAYOUT, ROWS = range(4)
-"""Places in the shared numbers: where the worker stands, then a `CELLS` of numbers for each row."""
+PROBLEM, FUNCTION, LAYOUT, BEGUN, ROWS = range(5)
+"""Places in the shared numbers: where the worker stands, whether it has begun, then CELLS for each row."""
 CHECKS, FAILURES, NANOSECONDS, CELLS = range(4)
 
 Position = tuple[int, int, int]
@@ -51,16 +51,37 @@ class Chunk:
         if isinstance(problem, Known):
             every = layouts.of("ecb", problem.length, "quick")[:2]
             return every[:1] if problem.mode == "keys" else every
-        turn, splits = (
-            problem.length + problem.key_bits // 64,
-            problem.start == "random" or self.level == "full",
-        )
+        turn = problem.length + problem.key_bits // 64
+        carries = problem.start.startswith("carry") and self.level == "full"
+        splits = problem.seed == 0 and (problem.start == "random" or carries)
         return layouts.of(problem.mode, problem.length, self.level, turn, splits)
+
+    def model_due(self, problem: Problem) -> bool:
+        """Whether the model, which is slow, has to answer as well.
+
+        To known answers always, else once for each mode, key size and length: directions and orders of
+        stealing take turns. In the full level, up to 600 bytes, each of them has its own turn; in the brief
+        one the longer lengths are a sample.
+        """
+        if isinstance(problem, Known) or self.only:
+            return not self.only
+        length, mode = problem.length, problem.mode
+        first = (
+            problem.start in ("random", "zeros", "ones") and problem.seed == 0 and cases.takes(mode, length)
+        )
+        if not first or mode == "keys" or (self.level == "full" and length <= 600):
+            return first
+        if self.level == "brief":
+            return length <= 48 or length % 7 == 0
+        turn = length // 2 + problem.key_bits // 64
+        in_turn = not problem.stealing or problem.stealing == ("CS1", "CS2", "CS3")[turn % 3]
+        return in_turn and problem.direction in ("crypt", ("encrypt", "decrypt")[turn % 2])
 
     @property
     def checks(self) -> int:
-        """How many checks of functions it holds; those of the model come on top."""
-        return len(self.functions) * sum(len(self.layouts(problem)) for problem in self.problems)
+        """How many it holds, those of the model with them."""
+        models = sum(self.model_due(problem) for problem in self.problems)
+        return models + len(self.functions) * sum(len(self.layouts(problem)) for problem in self.problems)
 
 
 def solve(problem: Problem) -> tuple[Inputs, Expected]:
@@ -84,6 +105,7 @@ def work(connection: Connection, numbers: Any, make_runner: Callable[[], Runner]
             chunk, first = connection.recv()
         except EOFError:
             return
+        cells[BEGUN] = 1
         try:
             for finding in _run(runner, chunk, first, cells):
                 connection.send(finding)
@@ -124,7 +146,7 @@ def _run(runner: Runner, chunk: Chunk, first: Position, cells: Cells) -> Iterato
 
 def _model(chunk: Chunk, problem: Problem, made: Inputs, wanted: Expected, cells: Cells) -> str | None:
     """Check the mode's model; None if it agrees or has no turn."""
-    if chunk.only or not model_due(problem, chunk.level) or wanted.text is None:
+    if not chunk.model_due(problem):
         return None
     base, since = ROWS + CELLS * chunk.rows[-1], time.perf_counter_ns()
     text = oracle.difference(made, wanted)
@@ -132,15 +154,3 @@ def _model(chunk: Chunk, problem: Problem, made: Inputs, wanted: Expected, cells
     cells[base + FAILURES] += bool(text)
     cells[base + NANOSECONDS] += time.perf_counter_ns() - since
     return text
-
-
-def model_due(problem: Problem, level: str) -> bool:
-    """Known answers always, else once for each mode, key size and length: the model is slow."""
-    if isinstance(problem, Known):
-        return True
-    first = problem.start in ("random", "zeros", "ones") and problem.seed == 0
-    if level == "full" or not first or problem.mode == "keys":
-        return first
-    turn = problem.length // 2 + problem.key_bits // 64
-    in_turn = not problem.stealing or problem.stealing == ("CS1", "CS2", "CS3")[turn % 3]
-    return in_turn and (problem.direction == "crypt" or problem.direction == ("encrypt", "decrypt")[turn % 2])

@@ -1,0 +1,135 @@
+"""A whole run: what is selected, skipped, required; progress, interruption; table, JSON and exit status."""
+
+import json
+
+import pytest
+
+from aeskit import implementations
+from aeskit.cpu import CPU, detect
+from aeskit.verify import command, run
+from aeskit.verify.report import FAILED, INCOMPLETE, PASSED, Finding, Report, Row
+
+POOR = CPU(name="an old CPU", features=frozenset({"AES", "AVX"}))
+
+
+def test_cbc_means_its_stealing_too():
+    assert {row.mode for row in run.select(["cbc"], [])} == {"cbc", "cts"}
+    assert {row.mode for row in run.select([], [])} == {"keys", "ecb", "cbc", "cts", "ctr", "xts"}
+
+
+def test_names_of_implementations_and_instruction_sets():
+    assert [row.name for row in run.select([], ["ctr_crypt_vaes_avx2"])] == ["ctr_crypt_vaes_avx2"]
+    assert {row.instruction_set for row in run.select(["xts"], ["aesni_avx"])} == {"aesni_avx"}
+    with pytest.raises(ValueError, match="there is no implementation 'sse'"):
+        run.select([], ["sse"])
+    with pytest.raises(ValueError, match="ctr_crypt_vaes_avx2 is no implementation of xts"):
+        run.select(["xts"], ["ctr_crypt_vaes_avx2"])
+
+
+def test_requirements(monkeypatch):
+    monkeypatch.setenv(run.REQUIRE, "VAES, avx512")
+    assert run.requirements(["xts_encrypt_aesni_avx"]) == ["xts_encrypt_aesni_avx", "VAES", "avx512"]
+    with pytest.raises(
+        ValueError, match='nothing is called "sve2": require a CPU feature or an implementation'
+    ):
+        run.requirements(["sve2"])
+
+
+def test_a_skip_names_what_is_missing_and_fails_where_it_is_required():
+    selected = run.select(["ecb"], ["vaes_avx2"])
+    report = run.verify(selected, "brief", cpu=POOR)
+    assert report.status == PASSED  # the model was checked
+    line = "skipped, needs VAES, VPCLMULQDQ, AVX2: ecb_encrypt_vaes_avx2, ecb_decrypt_vaes_avx2"
+    assert report.skips() == [line]
+    for required in ("vaes", "ecb_decrypt_vaes_avx2", "vaes_avx2"):
+        report = run.verify(selected, "brief", [required], cpu=POOR)
+        assert report.status == FAILED
+        assert report.rows[1].status == "SKIPPED, required"
+        assert "ecb_decrypt_vaes_avx2 (required)" in report.skips()[0]
+    assert run.verify(selected, "brief", ["avx512"], cpu=POOR).status == PASSED
+
+
+def test_the_brief_level_passes_on_everything_that_can_run():
+    heard = []
+    report = run.verify(run.select([], []), "brief", progress=lambda done, of: heard.append((done, of)))
+    assert report.findings == []
+    assert report.status == PASSED
+    for row in report.rows:
+        missing = implementations.named(row.name).can(detect()) if "model" not in row.name else ()
+        assert row.status == ("skipped" if missing else "passed"), row
+    assert heard
+    assert all(0 <= done <= of for done, of in heard)
+
+
+def test_an_interruption_gives_a_partial_report():
+    def stop(done, of):
+        if done > of // 10:
+            raise KeyboardInterrupt
+
+    report = run.verify(run.select(["keys"], []), "full", progress=stop)
+    assert report.interrupted
+    assert 0 < report.rows[0].cases < 118_000
+    assert report.status == INCOMPLETE
+    assert "interrupted after" in report.summary()
+
+
+def test_replay_refuses_what_cannot_run(monkeypatch):
+    monkeypatch.setattr(run, "detect", lambda: POOR)
+    with pytest.raises(ValueError, match="ctr_crypt_vaes_avx2 needs VAES, VPCLMULQDQ, AVX2"):
+        run.again("ctr_crypt_vaes_avx2:128:33:in_place:random:0")
+
+
+FINDING = Finding(
+    "xts_encrypt_aesni_avx", "xts_encrypt_aesni_avx, AES-128, …: wrong", "xts_encrypt_aesni_avx:…"
+)
+
+
+def sample(**row):
+    failed = Row("xts_encrypt_aesni_avx", cases=1000, failures=1, seconds=1.25, **row)
+    return Report("quick", "a CPU", [failed, Row("xts_encrypt_vaes_avx2", skipped="VAES")], [FINDING], 2.5)
+
+
+def test_the_report_as_json():
+    report = json.loads(json.dumps(sample().to_json()))
+    assert (report["aeskit_verify"], report["status"], report["level"]) == (1, FAILED, "quick")
+    assert report["rows"][1]["skipped"] == "VAES"
+    assert report["findings"][0]["command"] == "aeskit verify --replay 'xts_encrypt_aesni_avx:…'"
+    assert sample().summary() == "1,000 checks, 1 failures, 1 skipped, in 2.5 s"
+
+
+def test_a_run_in_which_nothing_ran_has_not_passed():
+    assert Report("quick", "a CPU", [Row("a", skipped="VAES")]).status == INCOMPLETE
+    assert Report("quick", "a CPU", [Row("a", cases=1)]).status == PASSED
+    assert Report("quick", "a CPU", [Row("a", cases=1)], interrupted=True).status == INCOMPLETE
+
+
+def test_the_command_prints_a_table_and_writes_the_file(capsys, tmp_path):
+    file = tmp_path / "report.json"
+    assert command.verify(["keys"], [], "brief", [], file) == PASSED
+    out = capsys.readouterr().out
+    assert "keys_expand_aesni" in out
+    assert "passed" in out
+    assert " 0 failures" in out
+    assert json.loads(file.read_text())["rows"][0]["name"] == "keys_expand_aesni"
+
+
+def test_the_command_shows_findings_with_their_replay(capsys, monkeypatch):
+    monkeypatch.setattr(run, "verify", lambda *given: sample(note="left out after repeated crashes"))
+    assert command.verify([], [], "quick", [], None) == FAILED
+    out = capsys.readouterr().out
+    assert FINDING.text in out
+    assert f"    {FINDING.command}\n" in out
+    assert "FAILED (left out after repeated crashes)" in out
+
+
+def test_the_command_told_something_wrong(capsys):
+    assert command.verify([], ["sse"], "quick", [], None) == INCOMPLETE
+    assert "aeskit verify: there is no implementation 'sse'" in capsys.readouterr().err
+    assert command.replay("nonsense", None) == INCOMPLETE
+    assert "aeskit verify: there is no implementation 'nonsense'" in capsys.readouterr().err
+
+
+def test_the_command_replays(capsys):
+    assert command.replay("keys_expand_aesni:128:16:misaligned_3:bit7:0", None) == PASSED
+    assert command.replay("keys_expand_aesni:known:fips_197.json:A.2:out_of_place", None) == PASSED
+    assert "1 checks, 0 failures" in capsys.readouterr().out
