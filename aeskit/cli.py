@@ -62,5 +62,34 @@ def lab() -> None:
         raise click.ClickException(str(error)) from None
 
 
+@main.command()
+@click.argument("modes", nargs=-1, type=click.Choice(["xts", "ctr", "cbc", "ecb", "keys"]))
+@click.option("--implementation", "names", multiple=True, help="A name or an instruction set; repeatable.")
+@click.option("--level", type=click.Choice(["brief", "quick", "full"]), default="quick", show_default=True)
+@click.option("--require", "required", multiple=True, help="Fail if this feature or name is skipped.")
+@click.option("--json", "file", type=click.Path(dir_okay=False), help="Write the report there too.")
+@click.option("--replay", "identity", help="Make one check again, from the line that its finding gave.")
+def verify(
+    modes: tuple[str, ...],
+    names: tuple[str, ...],
+    level: str,
+    required: tuple[str, ...],
+    file: str | None,
+    identity: str | None,
+) -> None:
+    """Hold every implementation that this CPU can run against the models and `cryptography`.
+
+    MODES are all by default. The exit status is 0 where everything passed, 1 for a finding or for a required
+    thing that was skipped, 2 for a run that was misused or stopped before its end.
+    """
+    from aeskit.verify import command
+
+    if identity is None:
+        raise SystemExit(command.verify(modes, names, level, required, file))
+    if modes or names or required:
+        raise click.UsageError("--replay takes no modes, --implementation or --require: its line names them")
+    raise SystemExit(command.replay(identity, file))
+
+
 if __name__ == "__main__":
     main()

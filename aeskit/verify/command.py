@@ -17,7 +17,7 @@ _SHOWN = 40
 
 
 def verify(
-    modes: Sequence[str], names: Sequence[str], level: str, required: Sequence[str], file: Path | None
+    modes: Sequence[str], names: Sequence[str], level: str, required: Sequence[str], file: str | None
 ) -> int:
     """Run the level on what is selected; the exit status. A wrong name is told and costs no run."""
     try:
@@ -39,7 +39,7 @@ def verify(
     return _conclude(report, file)
 
 
-def replay(identity: str, file: Path | None) -> int:
+def replay(identity: str, file: str | None) -> int:
     """Make one check again; the exit status."""
     try:
         report = run.again(identity)
@@ -48,7 +48,7 @@ def replay(identity: str, file: Path | None) -> int:
     return _conclude(report, file)
 
 
-def _conclude(report: Report, file: Path | None) -> int:
+def _conclude(report: Report, file: str | None) -> int:
     console = Console()
     console.print(report.table())
     for finding in report.findings[:_SHOWN]:
@@ -62,7 +62,7 @@ def _conclude(report: Report, file: Path | None) -> int:
         console.print(line, style="yellow", markup=False, highlight=False)
     console.print(report.summary(), highlight=False)
     if file:
-        file.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
+        Path(file).write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
     return report.status
 
 
