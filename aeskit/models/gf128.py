@@ -61,6 +61,11 @@ def mul_alpha(blocks: Bytes, order: BitOrder = BitOrder.XTS) -> Bytes:
 
 def mul_x(blocks: Bytes, k: int, order: BitOrder = BitOrder.XTS) -> Bytes:
     """Each block of the shape (…, 16) times x^k, k ≥ 0: shifts of two quadwords, at most 64 at a time."""
+    if k >= 128:
+        # x^128 = x^7 + x^2 + x + 1, squared i times: x^(128 n) = x^(7 n) + x^(2 n) + x^n + 1 with n = 2^i.
+        n = 1 << (k // 128).bit_length() - 1
+        p = mul_x(blocks, k - 128 * n, order)
+        return mul_x(p, 7 * n, order) ^ mul_x(p, 2 * n, order) ^ mul_x(p, n, order) ^ p
     halves = np.ascontiguousarray(reorder(blocks, order)).view("<u8")
     low, high = halves[..., 0], halves[..., 1]
     while k > 0:
@@ -71,17 +76,11 @@ def mul_x(blocks: Bytes, k: int, order: BitOrder = BitOrder.XTS) -> Bytes:
 
 
 def powers(block: Bytes, count: int, order: BitOrder = BitOrder.XTS) -> Bytes:
-    """From (…, 16) the sequence T, T·α, T·α^2, … as (…, count, 16).
-
-    The first 64 by doubling the sequence, then 64 at a time by x^64, as a wide register would.
-    """
-    head = block[..., None, :]
-    while head.shape[-2] < min(count, 64):
-        head = np.concatenate([head, mul_x(head, head.shape[-2], order)], axis=-2)
-    groups = [head]
-    while 64 * len(groups) < count:
-        groups.append(mul_x(groups[-1], 64, order))
-    return np.concatenate(groups, axis=-2)[..., :count, :]
+    """From (…, 16) the sequence T, T·α, T·α^2, … as (…, count, 16): its first n times x^n are the next n."""
+    sequence = block[..., None, :]
+    while (n := sequence.shape[-2]) < count:
+        sequence = np.concatenate([sequence, mul_x(sequence[..., : count - n, :], n, order)], axis=-2)
+    return sequence
 
 
 def basis_images(block: bytes, order: BitOrder) -> Bytes:

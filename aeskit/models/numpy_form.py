@@ -69,7 +69,7 @@ class Numpy(Arithmetic[Bytes]):
         return (_blocks(string) ^ round_key[..., None, :]).reshape(string.shape)
 
     def powers(self, block: Bytes, count: int) -> Bytes:
-        """64 at a time (`gf128.powers`)."""
+        """By doubling the sequence (`gf128.powers`)."""
         return gf128.powers(block, count).reshape(*block.shape[:-1], BLOCK * count)
 
     def counters(self, block: Bytes, count: int) -> Bytes:

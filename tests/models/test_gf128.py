@@ -42,7 +42,7 @@ def test_mul_alpha_of_every_form_is_double_over_the_basis(form):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("k", [0, 1, 2, 3, 7, 8, 31, 32, 57, 63, 64, 65, 100, 127, 128, 129, 300])
+@pytest.mark.parametrize("k", [0, 1, 2, 3, 7, 8, 31, 32, 57, 63, 64, 65, 100, 127, 128, 129, 300, 1000, 4096])
 def test_mul_x_is_k_doublings_over_the_basis(order, k):
     expected = BASIS
     for _ in range(k):
