@@ -100,18 +100,20 @@ def _openssl() -> str:
 
 def render(found: dict[str, Any]) -> None:
     """Print what `gather` gives: tables on a terminal, plain text elsewhere."""
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False)
     console = Console(highlight=False, width=min(console.width, WIDTH) if console.is_terminal else WIDTH)
     console.print(_cpu_lines(found), markup=False)
-    table = Table("implementation", "can", "should", "chosen")
+    titles = ("implementation", "can", "should", "chosen")
+    table = Table(*titles, box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for number, row in enumerate(rows := found["implementations"]):
         last = number + 1 == len(rows) or rows[number + 1]["mode"] != row["mode"]
         style = "bold" if row["chosen"] else "dim" if not row["can"] else ""
         table.add_row(row["name"], *_cells(row), style=style, end_section=last)
-    console.print(table)
+    console.print("", table, "")
     console.print(_version_lines(found), markup=False)
 
 
@@ -136,7 +138,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, str, str]:
     can = (
         "yes" if row["can"] else "not built here" if not row["built"] else "needs " + " ".join(row["missing"])
     )
-    should = "only by name" if row["should"] == ONLY_BY_NAME else str(row["should"])
+    should = "by name" if row["should"] == ONLY_BY_NAME else str(row["should"])
     return can, should, "chosen" if row["chosen"] else ""
 
 
