@@ -113,18 +113,20 @@ def encrypt_data_unit(a: Arithmetic[S], Key1: Sequence[S], T: S, P: S, note: Not
     for q, count in a.runs(m - 1 if b else m, note):
         T_q = a.powers(T, count)
         C_q = block_enc(a, Key1, a.block(P, q, count), T_q, q, tell)
-        tell("5.3.2, 1)", "C_j = CC_j ⊕ T_j", q, C=C_q)
+        tell("5.3.2, 1)" if q < m - 1 else "5.3.2, 3)", "C_j = CC_j ⊕ T_j", q, C=C_q)
         C.append(C_q)
         T = a.mul_alpha(a.block(T_q, count - 1))
     if b:
         CC = block_enc(a, Key1, a.block(P, m - 1), T, m - 1, tell)
         C_m, CP = a.part(CC, 0, b), a.part(CC, b, BLOCK)
-        tell("5.3.2, 4)", f"CC = C_{m} | CP: {b} and {BLOCK - b} bytes", None, "stealing", CC=CC, CP=CP)
+        tell(
+            "5.3.2, 4a) to c)", f"CC = C_{m} | CP: {b} and {BLOCK - b} bytes", None, "stealing", CC=CC, CP=CP
+        )
         PP = a.join(a.part(P, BLOCK * m, BLOCK * m + b), CP)
-        tell("5.3.2, 4)", f"PP = P_{m} | CP", None, "stealing", PP=PP)
+        tell("5.3.2, 4d)", f"PP = P_{m} | CP", None, "stealing", PP=PP)
         C_m1 = block_enc(a, Key1, PP, a.mul_alpha(T), m, tell)
-        tell("5.3.2, 4)", "C_j = the first bytes of CC", m, "stealing", C=C_m)
-        tell("5.3.2, 4)", f"C_j = XTS-AES-blockEnc(PP, {m})", m - 1, "stealing", C=C_m1)
+        tell("5.3.2, 4b)", "C_j = the first bytes of CC", m, "stealing", C=C_m)
+        tell("5.3.2, 4e)", f"C_j = XTS-AES-blockEnc(PP, {m})", m - 1, "stealing", C=C_m1)
         C += [C_m1, C_m]
     return a.join(*C)
 
@@ -140,18 +142,20 @@ def decrypt_data_unit(a: Arithmetic[S], Key1: Sequence[S], T: S, C: S, note: Not
     for q, count in a.runs(m - 1 if b else m, note):
         T_q = a.powers(T, count)
         P_q = block_dec(a, Key1, a.block(C, q, count), T_q, q, tell)
-        tell("5.4.2, 1)", "P_j = PP_j ⊕ T_j", q, P=P_q)
+        tell("5.4.2, 1)" if q < m - 1 else "5.4.2, 3)", "P_j = PP_j ⊕ T_j", q, P=P_q)
         P.append(P_q)
         T = a.mul_alpha(a.block(T_q, count - 1))
     if b:
         PP = block_dec(a, Key1, a.block(C, m - 1), a.mul_alpha(T), m, tell)
         P_m, CP = a.part(PP, 0, b), a.part(PP, b, BLOCK)
-        tell("5.4.2, 4)", f"PP = P_{m} | CP: {b} and {BLOCK - b} bytes", None, "stealing", PP=PP, CP=CP)
+        tell(
+            "5.4.2, 4a) to c)", f"PP = P_{m} | CP: {b} and {BLOCK - b} bytes", None, "stealing", PP=PP, CP=CP
+        )
         CC = a.join(a.part(C, BLOCK * m, BLOCK * m + b), CP)
-        tell("5.4.2, 4)", f"CC = C_{m} | CP", None, "stealing", CC=CC)
+        tell("5.4.2, 4d)", f"CC = C_{m} | CP", None, "stealing", CC=CC)
         P_m1 = block_dec(a, Key1, CC, T, m - 1, tell)
-        tell("5.4.2, 4)", "P_j = the first bytes of PP", m, "stealing", P=P_m)
-        tell("5.4.2, 4)", f"P_j = XTS-AES-blockDec(CC, {m - 1})", m - 1, "stealing", P=P_m1)
+        tell("5.4.2, 4b)", "P_j = the first bytes of PP", m, "stealing", P=P_m)
+        tell("5.4.2, 4e)", f"P_j = XTS-AES-blockDec(CC, {m - 1})", m - 1, "stealing", P=P_m1)
         P += [P_m1, P_m]
     return a.join(*P)
 
