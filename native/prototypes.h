@@ -112,3 +112,53 @@ void limit_latency_zmm(uint64_t n);
 void limit_throughput_xmm(uint64_t n);
 void limit_throughput_ymm(uint64_t n);
 void limit_throughput_zmm(uint64_t n);
+
+/* Silicon: the registers of a child that is stopped; `general` in the order of the encoding. */
+struct silicon_registers {
+    uint64_t general[16];
+    uint64_t rip;
+    uint64_t flags;
+    uint64_t masks[8];
+    uint8_t vectors[32][64];
+};
+
+/* Memory shared with the child: `size`, a multiple of 64, bytes at `address` there, at now + offset here. Changes of
+   watched ranges are found against before + offset. */
+struct silicon_range {
+    uint64_t address, offset, size;
+    uint64_t watched;
+};
+struct silicon_memory {
+    const uint8_t *now;
+    uint8_t *before;
+    const struct silicon_range *ranges;
+    size_t count;
+};
+
+/* 64 bytes as step `step` of a run left them. */
+struct silicon_change {
+    uint64_t step, address;
+    uint8_t bytes[64];
+};
+
+/* Why a run ended: 0 for the steps asked for or no room for changes. A signal's number is in the low 7 bits. */
+#define SILICON_RETURNED 0x100
+#define SILICON_SYSTEM_CALL 0x200
+#define SILICON_GONE 0x400
+#define SILICON_SIGNAL 0x800
+#define SILICON_MEMORY 9 /* the child's file descriptor of the shared memory */
+#define SILICON_ITERATIONS 65536 /* of one rep instruction */
+struct silicon_stop {
+    uint64_t reason, address, code, changes;
+};
+
+/* A stopped child that runs the ELF file `program` with the file `memory` open; its process, or -errno. */
+int silicon_start(int program, int memory);
+void silicon_end(int child);
+int silicon_get(int child, struct silicon_registers *registers);
+int silicon_set(int child, const struct silicon_registers *registers);
+int64_t silicon_system_call(int child, uint64_t stub, uint64_t number, const uint64_t arguments[6]);
+
+/* Up to `most` instructions, or until rip is `until`; the number made. states[i] is the state after the i-th. */
+uint64_t silicon_run(int child, uint64_t until, uint64_t most, const struct silicon_memory *, struct silicon_registers *states,
+    struct silicon_change *changes, uint64_t room, struct silicon_stop *);
