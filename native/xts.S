@@ -27,6 +27,16 @@
 
 #include "lanes.inc"
 #include "xts_tweak.inc"
+
+/* The middle rounds of a remainder: straight for few registers, as a loop for many. */
+.macro remainder_rounds count, direction, offset
+        .if \count <= 4
+        with_data \count, aes_middle \direction, r10, rax, work
+        .else
+        with_data \count, aes_middle_loop \direction, rdi, r10, \offset, work
+        .endif
+.endm
+
 #include "xts_vex.inc"
 #include "xts_evex.inc"
 
@@ -117,7 +127,7 @@ function \name
         cmp rcx, 32
         jb .L\name\()_one
         .if EVEX
-        blocks_evex \direction, \name
+        blocks_evex \direction, \name, .L\name\()_return
         .else
         blocks_vex \direction, \name
         .endif
