@@ -8,21 +8,22 @@
  * is the IV, to be encrypted under the tweak key first; 2, the tweak after the last whole block is written back.
  *
  * Shape. A main loop with eight registers in flight; a remainder, once, with as many as it needs; then, where there is
- * a tail, the last whole block, which was held back from both, and the tail by ciphertext stealing. The tweak and the
+ * a tail, the last whole block, which was held back from both, and the tail, by ciphertext stealing. The tweak and the
  * last round key are both XORed to the result of the last SubBytes, so the last round takes their XOR as its key, off
- * the critical path.
+ * the critical path. xts_vex.inc and xts_evex.inc have what differs with 16 and 32 registers: where tweaks are kept and
+ * how a pass comes by the next ones.
  *
  *   rdi  the key; then the first round key of the data key      rsi  source, moves on
  *   rdx  destination, moves on                                  rcx  bytes still to do, without the held-back block
- *   r8   the tweak argument; 0 where it is not to be written    r9   flags; then scratch
- *   r10  the last round key                                     r11  scratch
+ *   r8   the tweak argument; 0 where it is not to be written    r9   flags; then scratch, or a set of tweaks
+ *   r10  the last round key of the data key                     r11  scratch, or a set of tweaks
  *   rax  key length in bytes
  *
  *   data0 ...   blocks in flight                                work     the round key in use where none is held
- *   tweak0 ...  their tweaks                                    spare    scratch
- *   key0 ...    all round keys but the last (EVEX)
+ *   tweak0 ...  tweaks; the next one between passes in xtweak0  spare    scratch
  *
- * Clobbers these registers, the flags and, with EVEX, k1. Uses neither the stack nor a callee-saved register.
+ * Clobbers these registers, the flags and, with EVEX, k1. No callee-saved register is used, and no stack with EVEX.
+ * Branches and addresses depend on the key length, the length, the pointers and the flags alone.
  */
 
 #include "lanes.inc"
@@ -70,9 +71,11 @@
 .endm
 
 .macro block direction, x, tweak
-        vpxor \x, \x, \tweak
-        aes_block \direction, \x, rdi, r10, rax
-        vpxor \x, \x, \tweak
+        vxor xspare, \tweak, [rdi]
+        vxor \x, \x, xspare
+        aes_block_middle \direction, \x, r10, rax
+        vxor xspare, \tweak, [r10]
+        aes_last \direction, xspare, \x
 .endm
 
 /* A single whole block, then xtweak0 is the next tweak. */
