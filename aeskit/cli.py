@@ -66,6 +66,7 @@ def lab() -> None:
 @click.argument("modes", nargs=-1, type=click.Choice(["xts", "ctr", "cbc", "ecb", "keys"]))
 @click.option("--implementation", "names", multiple=True, help="A name or an instruction set; repeatable.")
 @click.option("--level", type=click.Choice(["brief", "quick", "full"]), default="quick", show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**31), default=0, help="Of keys and data; 0 by default.")
 @click.option("--require", "required", multiple=True, help="Fail if this feature or name is skipped.")
 @click.option("--json", "file", type=click.Path(dir_okay=False), help="Write the report there too.")
 @click.option("--replay", "identity", help="Make one check again, from the line that its finding gave.")
@@ -73,6 +74,7 @@ def verify(
     modes: tuple[str, ...],
     names: tuple[str, ...],
     level: str,
+    seed: int,
     required: tuple[str, ...],
     file: str | None,
     identity: str | None,
@@ -85,7 +87,7 @@ def verify(
     from aeskit.verify import command
 
     if identity is None:
-        raise SystemExit(command.verify(modes, names, level, required, file))
+        raise SystemExit(command.verify(modes, names, level, seed, required, file))
     if modes or names or required:
         raise click.UsageError("--replay takes no modes, --implementation or --require: its line names them")
     raise SystemExit(command.replay(identity, file))

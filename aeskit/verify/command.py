@@ -17,11 +17,18 @@ _SHOWN = 40
 
 
 def verify(
-    modes: Sequence[str], names: Sequence[str], level: str, required: Sequence[str], file: str | None
+    modes: Sequence[str],
+    names: Sequence[str],
+    level: str,
+    seed: int,
+    required: Sequence[str],
+    file: str | None,
 ) -> int:
     """Run the level on what is selected; the exit status. A wrong name is told and costs no run."""
     try:
         selected, wanted = run.select(modes, names), run.requirements(required)
+        if file and not Path(file).absolute().parent.is_dir():
+            raise ValueError(f'the folder of "{file}" must exist')
     except ValueError as error:
         return _misused(error)
     columns = (
@@ -34,7 +41,7 @@ def verify(
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("verify", total=None)
         report = run.verify(
-            selected, level, wanted, lambda done, of: bar.update(task, completed=done, total=of)
+            selected, level, seed, wanted, lambda done, of: bar.update(task, completed=done, total=of)
         )
     return _conclude(report, file)
 

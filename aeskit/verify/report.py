@@ -65,6 +65,7 @@ class Report:
     level: str
     cpu: str
     rows: list[Row]
+    seed: int = 0
     findings: list[Finding] = field(default_factory=list)
     """The first ones of each row; `Row.failures` counts all."""
     seconds: float = 0.0
@@ -81,14 +82,15 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Plain values for `json.dumps`."""
         head = {"aeskit_verify": VERSION, "level": self.level, "cpu": self.cpu, "status": self.status}
-        tail = {"seconds": round(self.seconds, 3), "interrupted": self.interrupted}
+        tail = {"seed": self.seed, "seconds": round(self.seconds, 3), "interrupted": self.interrupted}
         rows = [asdict(row) | {"status": row.status} for row in self.rows]
         findings = [asdict(finding) | {"command": finding.command} for finding in self.findings]
         return head | tail | {"rows": rows, "findings": findings}
 
     def table(self) -> Table:
         """A row an implementation."""
-        table = Table(title=f"aeskit verify, {self.level}: {self.cpu}", title_justify="left")
+        title = f"aeskit verify, {self.level}, seed {self.seed}: {self.cpu}"
+        table = Table(title=title, title_justify="left")
         table.add_column("implementation", no_wrap=True)
         for name in ("checks", "failures", "seconds"):
             table.add_column(name, justify="right")

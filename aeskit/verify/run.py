@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 
 from aeskit import implementations
@@ -45,12 +46,15 @@ def select(modes: Iterable[str], names: Iterable[str]) -> list[Implementation]:
 
 
 def requirements(given: Iterable[str]) -> list[str]:
-    """The names given and those of the environment; ValueError for one that is nothing's."""
-    names = [*given, *filter(None, os.environ.get(REQUIRE, "").replace(",", " ").split())]
-    for name in names:
-        if not any(_requires(name, row, row.needs) for row in implementations.ALL):
+    """The names given, ValueError for one that is nothing's; and those of the environment that are for us."""
+
+    def known(name: str) -> bool:
+        return any(_requires(name, row, row.needs) for row in implementations.ALL)
+
+    for name in (names := list(given)):
+        if not known(name):
             raise ValueError(f'nothing is called "{name}": require a CPU feature or an implementation')
-    return names
+    return [*names, *filter(known, os.environ.get(REQUIRE, "").replace(",", " ").split())]
 
 
 def _requires(name: str, row: Implementation, features: Iterable[str]) -> bool:
@@ -63,18 +67,22 @@ def _requires(name: str, row: Implementation, features: Iterable[str]) -> bool:
 def verify(
     selected: list[Implementation],
     level: str = "quick",
+    seed: int = 0,
     required: Iterable[str] = (),
     progress: Progress | None = None,
     cpu: CPU | None = None,
     make_runner: Callable[[], Runner] = NativeRunner,
 ) -> Report:
-    """Every case of the level on every implementation that can run; KeyboardInterrupt ends it early."""
+    """Every case of the level on every implementation that can run; KeyboardInterrupt ends it early.
+
+    Another `seed`, from 0 to 2^31, gives other keys and data. `cpu` says what `make_runner`'s engine can run.
+    """
     cpu, required = cpu or detect(), list(required)
     rows = [_row(row, cpu, required) for row in selected]
     models = sorted({row.mode for row in selected}, key=[row.mode for row in selected].index)
     rows += [Row(f"{MODEL}_{mode}") for mode in models]
-    report = Report(level, cpu.name, rows)
-    execute(report, list(_chunks(selected, rows, level)), progress, make_runner)
+    report = Report(level, cpu.name, rows, seed=seed)
+    execute(report, list(_chunks(selected, rows, level, seed)), progress, make_runner)
     return report
 
 
@@ -97,7 +105,7 @@ def _row(row: Implementation, cpu: CPU, required: list[str]) -> Row:
     return Row(row.name, skipped, any(_requires(name, row, missing) for name in required))
 
 
-def _chunks(selected: list[Implementation], rows: list[Row], level: str) -> Iterator[Chunk]:
+def _chunks(selected: list[Implementation], rows: list[Row], level: str, seed: int) -> Iterator[Chunk]:
     places = {row.name: place for place, row in enumerate(rows)}
     for mode, direction in dict.fromkeys((row.mode, row.direction) for row in selected):
         functions = tuple(
@@ -108,14 +116,15 @@ def _chunks(selected: list[Implementation], rows: list[Row], level: str) -> Iter
         numbers = (*(places[name] for name in functions), places[f"{MODEL}_{mode}"])
         problems: list[Problem] = []
         checks = 0
-        both: Iterator[Problem] = chain(known.every(mode, direction), cases.cases(mode, direction, level))
+        seeded = (replace(case, seed=case.seed + seed) for case in cases.cases(mode, direction, level))
+        both: Iterator[Problem] = chain(known.every(mode, direction), seeded)
         for problem in both:
             problems.append(problem)
-            checks += 20 + Chunk((problem,), functions, numbers, level).checks
+            checks += 20 + Chunk((problem,), functions, numbers, level, seed=seed).checks
             if checks > _CHUNK:
-                yield Chunk(tuple(problems), functions, numbers, level)
+                yield Chunk(tuple(problems), functions, numbers, level, seed=seed)
                 problems, checks = [], 0
-        yield Chunk(tuple(problems), functions, numbers, level)
+        yield Chunk(tuple(problems), functions, numbers, level, seed=seed)
 
 
 def execute(

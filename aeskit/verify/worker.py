@@ -41,6 +41,8 @@ class Chunk:
     level: str
     only: Layout | None = None
     """A single layout, to replay."""
+    seed: int = 0
+    """The first of the run's seeds: its cases have every split, and the model's answer."""
     left_out: frozenset[int] = frozenset()
     """Rows that are not run any more."""
 
@@ -53,7 +55,7 @@ class Chunk:
             return every[:1] if problem.mode == "keys" else every
         turn = problem.length + problem.key_bits // 64
         carries = problem.start.startswith("carry") and self.level == "full"
-        splits = problem.seed == 0 and (problem.start == "random" or carries)
+        splits = problem.seed == self.seed and (problem.start == "random" or carries)
         return layouts.of(problem.mode, problem.length, self.level, turn, splits)
 
     def model_due(self, problem: Problem) -> bool:
@@ -66,9 +68,8 @@ class Chunk:
         if isinstance(problem, Known) or self.only:
             return not self.only
         length, mode = problem.length, problem.mode
-        first = (
-            problem.start in ("random", "zeros", "ones") and problem.seed == 0 and cases.takes(mode, length)
-        )
+        first = problem.seed == self.seed and cases.takes(mode, length)
+        first = first and problem.start in ("random", "zeros", "ones")
         if not first or mode == "keys" or (self.level == "full" and length <= 600):
             return first
         if self.level == "brief":

@@ -8,7 +8,8 @@ from click.testing import CliRunner
 from aeskit import implementations
 from aeskit.cli import main
 from aeskit.cpu import CPU, detect
-from aeskit.verify import command, run
+from aeskit.verify import command, inputs, run
+from aeskit.verify.cases import Case
 from aeskit.verify.report import FAILED, INCOMPLETE, PASSED, Finding, Report, Row
 
 POOR = CPU(name="an old CPU", features=frozenset({"AES", "AVX"}))
@@ -29,7 +30,7 @@ def test_names_of_implementations_and_instruction_sets():
 
 
 def test_requirements(monkeypatch):
-    monkeypatch.setenv(run.REQUIRE, "VAES, avx512")
+    monkeypatch.setenv(run.REQUIRE, "browser VAES, avx512")  # a browser is not for us
     assert run.requirements(["xts_encrypt_aesni_avx"]) == ["xts_encrypt_aesni_avx", "VAES", "avx512"]
     with pytest.raises(
         ValueError, match='nothing is called "sve2": require a CPU feature or an implementation'
@@ -43,12 +44,12 @@ def test_a_skip_names_what_is_missing_and_fails_where_it_is_required():
     assert report.status == PASSED  # the model was checked
     line = "skipped, needs VAES, VPCLMULQDQ, AVX2: ecb_encrypt_vaes_avx2, ecb_decrypt_vaes_avx2"
     assert report.skips() == [line]
-    for required in ("vaes", "ecb_decrypt_vaes_avx2", "vaes_avx2"):
-        report = run.verify(selected, "brief", [required], cpu=POOR)
+    for required in ("vaes", "ecb_decrypt_vaes_avx2"):
+        report = run.verify(selected, "brief", 0, [required], cpu=POOR)
         assert report.status == FAILED
         assert report.rows[1].status == "SKIPPED, required"
         assert "ecb_decrypt_vaes_avx2 (required)" in report.skips()[0]
-    assert run.verify(selected, "brief", ["avx512"], cpu=POOR).status == PASSED
+    assert not run._row(selected[0], POOR, ["avx512"]).required
 
 
 def test_the_brief_level_passes_on_everything_that_can_run():
@@ -62,6 +63,15 @@ def test_the_brief_level_passes_on_everything_that_can_run():
     assert heard
     assert all(0 <= done <= of for done, of in heard)
     assert heard[-1][1] == sum(row.cases for row in report.rows)
+
+
+def test_another_seed_gives_other_keys_and_data():
+    selected = run.select(["ecb"], ["aesni_avx"])
+    report = run.verify(selected, "brief", 5)
+    assert (report.status, report.seed) == (PASSED, 5)
+    first, other = (inputs.of(Case("ecb", "encrypt", 128, 48, seed=seed)) for seed in (0, 5))
+    assert first.key != other.key
+    assert first.data != other.data
 
 
 def test_an_interruption_gives_a_partial_report():
@@ -89,12 +99,13 @@ FINDING = Finding(
 
 def sample(**row):
     failed = Row("xts_encrypt_aesni_avx", cases=1000, failures=1, seconds=1.25, **row)
-    return Report("quick", "a CPU", [failed, Row("xts_encrypt_vaes_avx2", skipped="VAES")], [FINDING], 2.5)
+    return Report("quick", "a CPU", [failed, Row("xts_encrypt_vaes_avx2", skipped="VAES")], 7, [FINDING], 2.5)
 
 
 def test_the_report_as_json():
     report = json.loads(json.dumps(sample().to_json()))
     assert (report["aeskit_verify"], report["status"], report["level"]) == (1, FAILED, "quick")
+    assert report["seed"] == 7
     assert report["rows"][1]["skipped"] == "VAES"
     assert report["findings"][0]["command"] == "aeskit verify --replay 'xts_encrypt_aesni_avx:…'"
     assert sample().summary() == "1,000 checks, 1 failures, 1 skipped, in 2.5 s"
@@ -108,7 +119,7 @@ def test_a_run_in_which_nothing_ran_has_not_passed():
 
 def test_the_command_prints_a_table_and_writes_the_file(capsys, tmp_path):
     file = tmp_path / "report.json"
-    assert command.verify(["keys"], [], "brief", [], file) == PASSED
+    assert command.verify(["keys"], [], "brief", 0, [], file) == PASSED
     out = capsys.readouterr().out
     assert "keys_expand_aesni" in out
     assert "passed" in out
@@ -118,7 +129,7 @@ def test_the_command_prints_a_table_and_writes_the_file(capsys, tmp_path):
 
 def test_the_command_shows_findings_with_their_replay(capsys, monkeypatch):
     monkeypatch.setattr(run, "verify", lambda *given: sample(note="left out after repeated crashes"))
-    assert command.verify([], [], "quick", [], None) == FAILED
+    assert command.verify([], [], "quick", 0, [], None) == FAILED
     out = capsys.readouterr().out
     assert FINDING.text in out
     assert f"    {FINDING.command}\n" in out
@@ -126,7 +137,7 @@ def test_the_command_shows_findings_with_their_replay(capsys, monkeypatch):
 
 
 def test_the_command_told_something_wrong(capsys):
-    assert command.verify([], ["sse"], "quick", [], None) == INCOMPLETE
+    assert command.verify([], ["sse"], "quick", 0, [], None) == INCOMPLETE
     assert "aeskit verify: there is no implementation 'sse'" in capsys.readouterr().err
     assert command.replay("nonsense", None) == INCOMPLETE
     assert "aeskit verify: there is no implementation 'nonsense'" in capsys.readouterr().err
@@ -145,11 +156,5 @@ def test_the_command_line(tmp_path):
     assert json.loads(file.read_text())["level"] == "brief"
     again = runner.invoke(main, ["verify", "--replay", "keys_expand_aesni:128:16:misaligned_3:bit7:0"])
     assert again.exit_code == PASSED, again.output
-    for wrong in (
-        ["gcm"],
-        ["--level", "most"],
-        ["--require", "sve2"],
-        ["--replay", "x"],
-        ["xts", "--replay", "x"],
-    ):
-        assert runner.invoke(main, ["verify", *wrong]).exit_code == INCOMPLETE
+    for wrong in ("gcm", "--level most", "--require sve2", "--replay x", "xts --replay x", "--json no/where"):
+        assert runner.invoke(main, ["verify", *wrong.split()]).exit_code == INCOMPLETE, wrong
