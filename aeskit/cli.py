@@ -65,7 +65,18 @@ def lab() -> None:
 @main.command()
 @click.argument("modes", nargs=-1, type=click.Choice(["xts", "ctr", "cbc", "ecb", "keys"]))
 @click.option("--implementation", "names", multiple=True, help="A name or an instruction set; repeatable.")
-@click.option("--level", type=click.Choice(["brief", "quick", "full"]), default="quick", show_default=True)
+@click.option(
+    "--level",
+    type=click.Choice(["brief", "quick", "full"]),
+    help="How many cases: quick by default, brief in the emulator, which is slow.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["native", "emulator"]),
+    default="native",
+    show_default=True,
+    help="This CPU, or an emulated one with AVX-512.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, help="Of keys and data; 0 by default.")
 @click.option("--require", "required", multiple=True, help="Fail if this feature or name is skipped.")
 @click.option("--json", "file", type=click.Path(dir_okay=False), help="Write the report there too.")
@@ -73,8 +84,9 @@ def lab() -> None:
 def verify(
     modes: tuple[str, ...],
     names: tuple[str, ...],
-    level: str,
+    level: str | None,
     seed: int,
+    engine: str,
     required: tuple[str, ...],
     file: str | None,
     identity: str | None,
@@ -87,10 +99,10 @@ def verify(
     from aeskit.verify import command
 
     if identity is None:
-        raise SystemExit(command.verify(modes, names, level, seed, required, file))
+        raise SystemExit(command.verify(modes, names, level, seed, required, file, engine))
     if modes or names or required:
         raise click.UsageError("--replay takes no modes, --implementation or --require: its line names them")
-    raise SystemExit(command.replay(identity, file))
+    raise SystemExit(command.replay(identity, file, engine))
 
 
 if __name__ == "__main__":

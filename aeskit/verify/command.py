@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace as changed
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -15,18 +17,29 @@ from aeskit.verify.report import INCOMPLETE, Report
 _SHOWN = 40
 """Findings that the terminal shows; the JSON file has all that the report keeps."""
 
+_LEVEL = {"native": "quick", "emulator": "brief"}
+
+ENGINES = tuple(_LEVEL)
+"""What can run the functions: this CPU, or an emulated one that has AVX-512, some hundred times slower."""
+
 
 def verify(
     modes: Sequence[str],
     names: Sequence[str],
-    level: str,
+    level: str | None,
     seed: int,
     required: Sequence[str],
     file: str | None,
+    engine: str = "native",
 ) -> int:
-    """Run the level on what is selected; the exit status. A wrong name is told and costs no run."""
+    """Run the level (by default the engine's) on what is selected; the exit status.
+
+    A wrong name is told and costs no run.
+    """
+    level = level or _LEVEL[engine]
     try:
         selected, wanted = run.select(modes, names), run.requirements(required)
+        how = _engine(engine)
         if file and not Path(file).absolute().parent.is_dir():
             raise ValueError(f'the folder of "{file}" must exist')
     except ValueError as error:
@@ -41,21 +54,38 @@ def verify(
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("verify", total=None)
         report = run.verify(
-            selected, level, seed, wanted, lambda done, of: bar.update(task, completed=done, total=of)
+            selected,
+            level,
+            seed,
+            wanted,
+            lambda done, of: bar.update(task, completed=done, total=of),
+            **how,
         )
-    return _conclude(report, file)
+    return _conclude(report, file, engine)
 
 
-def replay(identity: str, file: str | None) -> int:
+def replay(identity: str, file: str | None, engine: str = "native") -> int:
     """Make one check again; the exit status."""
     try:
-        report = run.again(identity)
+        report = run.again(identity, **_engine(engine))
     except ValueError as error:
         return _misused(error)
-    return _conclude(report, file)
+    return _conclude(report, file, engine)
 
 
-def _conclude(report: Report, file: str | None) -> int:
+def _engine(name: str) -> dict[str, Any]:
+    """What `run` is told of an engine; ValueError, with what to install, where it cannot be had."""
+    if name == "native":
+        return {}
+    from aeskit.verify import emulated
+
+    emulated.EmulatedRunner()
+    return {"cpu": emulated.EMULATED, "make_runner": emulated.EmulatedRunner}
+
+
+def _conclude(report: Report, file: str | None, engine: str) -> int:
+    report.engine = engine
+    report.findings = [changed(finding, engine=engine) for finding in report.findings]
     console = Console()
     console.print(report.table())
     for finding in report.findings[:_SHOWN]:

@@ -22,11 +22,13 @@ class Finding:
     text: str
     """``xts_decrypt_vaes_avx2, AES-256, 33 bytes, in place: block 1 byte 4 is 7f, must be 3c``."""
     identity: str
+    engine: str = "native"
 
     @property
     def command(self) -> str:
         """What to type to see it again."""
-        return f"aeskit verify --replay '{self.identity}'"
+        engine = "" if self.engine == "native" else f" --engine {self.engine}"
+        return f"aeskit verify{engine} --replay '{self.identity}'"
 
 
 @dataclass
@@ -70,6 +72,8 @@ class Report:
     """The first ones of each row; `Row.failures` counts all."""
     seconds: float = 0.0
     interrupted: bool = False
+    engine: str = "native"
+    """What ran the functions: this CPU, or the emulator."""
 
     @property
     def status(self) -> int:
@@ -82,6 +86,7 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Plain values for `json.dumps`."""
         head = {"aeskit_verify": VERSION, "level": self.level, "cpu": self.cpu, "status": self.status}
+        head["engine"] = self.engine
         tail = {"seed": self.seed, "seconds": round(self.seconds, 3), "interrupted": self.interrupted}
         rows = [asdict(row) | {"status": row.status} for row in self.rows]
         findings = [asdict(finding) | {"command": finding.command} for finding in self.findings]
@@ -92,6 +97,9 @@ class Report:
         title = f"aeskit verify, {self.level}, seed {self.seed}: {self.cpu}"
         table = Table(title=title, title_justify="left")
         table.add_column("implementation", no_wrap=True)
+        if self.engine != "native":
+            table.pad_edge = False  # 80 columns
+            table.add_column("engine")
         for name in ("checks", "failures", "seconds"):
             table.add_column(name, justify="right")
         table.add_column("result")
@@ -100,7 +108,9 @@ class Report:
             numbers = (
                 ("", "", "") if row.skipped else (f"{row.cases:,}", f"{row.failures:,}", f"{row.seconds:.1f}")
             )
-            table.add_row(row.name, *numbers, row.status, style=style)
+            engine = "model" if row.name.startswith("model_") else self.engine
+            engines = () if self.engine == "native" else (engine,)
+            table.add_row(row.name, *engines, *numbers, row.status, style=style)
         return table
 
     def skips(self) -> list[str]:

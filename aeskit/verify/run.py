@@ -86,10 +86,10 @@ def verify(
     return report
 
 
-def again(identity: str, make_runner: Callable[[], Runner] = NativeRunner) -> Report:
+def again(identity: str, cpu: CPU | None = None, make_runner: Callable[[], Runner] = NativeRunner) -> Report:
     """Make one check again; ValueError if the line is not one, or its function cannot run here."""
     function, problem, layout = replay.parse(identity)
-    cpu = detect()
+    cpu = cpu or detect()
     row = _row(implementations.named(function), cpu, [])
     if row.skipped:
         raise ValueError(f"{function} needs {row.skipped}")

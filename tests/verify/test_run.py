@@ -128,7 +128,7 @@ def test_the_command_prints_a_table_and_writes_the_file(capsys, tmp_path):
 
 
 def test_the_command_shows_findings_with_their_replay(capsys, monkeypatch):
-    monkeypatch.setattr(run, "verify", lambda *given: sample(note="left out after repeated crashes"))
+    monkeypatch.setattr(run, "verify", lambda *_, **__: sample(note="left out after repeated crashes"))
     assert command.verify([], [], "quick", 0, [], None) == FAILED
     out = capsys.readouterr().out
     assert FINDING.text in out

@@ -1,0 +1,135 @@
+"""The functions of the native core in the emulator: AVX-512 variants run, and are judged, on every machine.
+
+Besides what the memory shows, which `differential` compares, each call is held against the System V ABI:
+callee-saved registers, the direction flag, the upper halves of 32-bit arguments (filled with rubbish), and
+`vzeroupper`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from aeskit import _native
+from aeskit.cpu import CPU, FEATURES
+from aeskit.machine.bochs import Emulator, EmulatorError, map_image
+from aeskit.machine.loader import Image, load
+from aeskit.verify.runner import MARGIN, After, Call, Fault, canary
+
+EMULATED = CPU("Bochs, an emulated Ice Lake", "GenuineIntel", features=frozenset(FEATURES))
+"""The CPU that the code finds."""
+
+PAGE = 4096
+STEPS = 1_000_000
+"""Branches taken after which a call is given up: a message of 16 KiB takes a few thousand."""
+
+_CALLEE_SAVED = ("rbx", "rbp", "r12", "r13", "r14", "r15")
+_SAVED = {name: 0x5A5A_0000_0000_0000 + number for number, name in enumerate(_CALLEE_SAVED)}
+_RUBBISH = 0xDEAD_BEEF << 32
+_DIRECTION = 1 << 10  # of RFLAGS
+
+
+@dataclass(frozen=True)
+class _Arena:
+    """Mapped memory with nothing before and nothing behind it."""
+
+    address: int
+    size: int
+
+    def place(self, edge: str, size: int, offset: int) -> int:
+        """The address of a buffer of `size` bytes, as `guard.Arena.place` lays it."""
+        inside = {"end": self.size - size, "begin": 0}.get(edge, 64 + offset)
+        return self.address + inside
+
+
+@cache
+def _core() -> Image:
+    return load(_native.__file__)
+
+
+class EmulatedRunner:
+    """Calls functions of the native core, or of the ELF file `path`, in the emulator."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Load the code; EmulatorMissing or LoadError, in one line, where it cannot be."""
+        self._image = load(path) if path else _core()
+        self._emulator = Emulator()
+        map_image(self._emulator, self._image)
+        self._source, self._destination = self._map(1, 8192), self._map(2, 8192)
+        self._iv, self._context = self._map(3, PAGE), self._map(4, PAGE)
+
+    def call(self, call: Call) -> After:
+        """See `Runner.call`."""
+        layout, size, edge = call.layout, call.size, call.layout.edge
+        self._grow(max(size, len(call.source)) + 4 * MARGIN)
+        arena = self._source if layout.in_place else self._destination
+        s = self._source.place(edge, len(call.source), layout.source)
+        d = s if layout.in_place else arena.place(edge, size, layout.destination & self._alignment(call))
+        low, high = max(d - MARGIN, arena.address), min(d + size + MARGIN, arena.address + arena.size)
+        iv = self._iv.place(edge, len(call.iv), layout.iv)
+        context = self._context.place(edge, len(call.context), layout.context)
+        for address, data in (
+            (low, canary(high - low)),
+            (s, call.source),
+            (iv, call.iv),
+            (context, call.context),
+        ):
+            self._emulator.write(address, data)
+        for arguments in _arguments(call, s, d, iv, context):
+            self._run(call.function, arguments)
+        read = self._emulator.read
+        return After(
+            read(low, high - low),
+            d - low,
+            b"" if layout.in_place else read(s, len(call.source)),
+            read(iv, len(call.iv)),
+            read(context, len(call.context)),
+        )
+
+    def _run(self, function: str, arguments: list[int]) -> None:
+        self._emulator.set_registers(_SAVED)
+        try:
+            self._emulator.call(self._image.address_of(function), arguments, max_steps=STEPS)
+        except EmulatorError as error:
+            raise Fault(self._told(error)) from None
+        registers = self._emulator.registers()
+        changed = [name for name, value in _SAVED.items() if registers[name] != value]
+        if changed:
+            raise Fault(f"{', '.join(changed)} must be preserved for the caller")
+        if registers["rflags"] & _DIRECTION:
+            raise Fault("the direction flag must be clear on return")
+        if any(registers[f"zmm{number}"] >> 128 for number in range(16)):
+            raise Fault("returns with the upper halves of vector registers in use: vzeroupper is missing")
+
+    def _told(self, error: EmulatorError) -> str:
+        place = "" if error.rip is None else f" in {self._image.label_at(error.rip)}"
+        return f"{error}{place}"
+
+    def _map(self, number: int, size: int) -> _Arena:
+        arena = _Arena(number << 32, -(-size // PAGE) * PAGE)
+        self._emulator.map(arena.address, bytes(arena.size))
+        return arena
+
+    def _grow(self, size: int) -> None:
+        if size > self._source.size:
+            self._source, self._destination = self._map(1, size), self._map(2, size)
+
+    @staticmethod
+    def _alignment(call: Call) -> int:
+        return ~3 if call.mode == "keys" else ~0
+
+
+def _arguments(call: Call, source: int, destination: int, iv: int, context: int) -> list[list[int]]:
+    """What each call of a message is given, in the order of native/prototypes.h."""
+    if call.mode == "keys":
+        return [[destination, source, len(call.source) | _RUBBISH]]
+    calls = []
+    for begin, end, flags in call.pieces():
+        arguments = [context, source + begin, destination + begin, end - begin]
+        if call.mode != "ecb":
+            arguments.append(iv)
+        if call.mode in ("xts", "cts"):
+            arguments.append((flags if call.mode == "xts" else call.stealing) | _RUBBISH)
+        calls.append(arguments)
+    return calls
