@@ -111,7 +111,7 @@ def needed(name):
     return name
 
 
-def report(added, function, *problems, level="quick"):
+def report(added, function, *problems, level="full"):
     """The report of these cases on one function with that fault."""
     row = implementations.named(needed(function))
     problems = problems or (Case(row.mode, row.direction, 256, LENGTH),)

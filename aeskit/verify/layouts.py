@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations, islice
 
 CONTINUES = ("xts", "ctr", "cbc")
 """Modes whose message can be given in pieces."""
@@ -68,21 +68,21 @@ def named(name: str, mode: str, length: int) -> Layout:
 def of(mode: str, length: int, level: str, rotation: int = 0, splits: bool = True) -> tuple[Layout, ...]:
     """Every layout of a case; where not every split is made, another `rotation` gives others.
 
-    Up to 600 bytes all splits in two and, in the full level, all in three (in the quick one a twelfth of
-    them); beyond, and in the brief level, a sample.
+    Up to 600 bytes: all splits in two and, in the full level, all in three; in the quick one a twelfth of
+    these, and a third of the misalignments in place. Beyond, and in the brief level: a sample.
     """
     if mode == "keys":
         return tuple(layout for layout in _FIXED if not layout.in_place)
-    where, full = cuts(mode, length) if splits else range(0), level == "full"
-    if level == "brief":
-        pairs = len(where) * (len(where) - 1) // 2
-        misaligned = _FIXED[6 + rotation % 30 : 7 + rotation % 30]
-        return _FIXED[:6] + misaligned + _splits(where, 1 + len(where) // 2, 1 + pairs // 2, rotation % 12)
-    if length <= 600:
-        return _FIXED + _splits(where, 1, 1 if full else 12, rotation % 12)
-    sample = 16 if full else 4
+    where = cuts(mode, length) if splits else range(0)
     pairs = len(where) * (len(where) - 1) // 2
-    return _FIXED + _splits(where, 1 + len(where) // sample, 1 + pairs // sample, rotation % 12)
+    if level == "brief":
+        misaligned = _FIXED[6 + rotation % 30 : 7 + rotation % 30]
+        return _FIXED[:6] + misaligned + _some(where, 1 + len(where) // 2, 1 + pairs // 2, rotation)
+    fixed = _FIXED if level == "full" else _FIXED[:21] + _FIXED[21 + rotation % 3 :: 3]
+    if length <= 600:
+        return fixed + _some(where, 1, 1 if level == "full" else 12, rotation)
+    sample = 16 if level == "full" else 4
+    return fixed + _some(where, 1 + len(where) // sample, 1 + pairs // sample, rotation)
 
 
 def cuts(mode: str, length: int) -> range:
@@ -92,16 +92,17 @@ def cuts(mode: str, length: int) -> range:
     return range(16, length - 15 if mode == "xts" else length, 16)
 
 
-@cache
-def _splits(where: range, two: int, three: int, rotation: int) -> tuple[Layout, ...]:
+def _some(where: range, two: int, three: int, rotation: int) -> tuple[Layout, ...]:
     """Each `two`-th split in two, both ways, and each `three`-th split in three."""
-    halves = [_split((cut,), in_place) for cut in where[rotation % two :: two] for in_place in (False, True)]
-    thirds = [_split(pair, False) for n, pair in enumerate(_pairs(where)) if n % three == rotation % three]
-    return tuple(halves + thirds)
+    turn = rotation % 12
+    return _splits(where, two, turn % two, three, turn % three)
 
 
-def _pairs(where: range) -> Iterator[tuple[int, int]]:
-    return ((a, b) for a in where for b in where if a < b)
+@cache
+def _splits(where: range, two: int, first: int, three: int, first_of_three: int) -> tuple[Layout, ...]:
+    halves = [_split((cut,), in_place) for cut in where[first::two] for in_place in (False, True)]
+    pairs = islice(combinations(where, 2), first_of_three, None, three)
+    return tuple(halves + [_split(pair, False) for pair in pairs])
 
 
 def _split(where: tuple[int, ...], in_place: bool) -> Layout:

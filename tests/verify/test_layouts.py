@@ -20,11 +20,15 @@ def test_names_are_unique_and_read_back(mode, level):
 
 
 def test_the_fixed_layouts():
-    names = {layout.name for layout in layouts.of("ecb", 64, "quick")}
+    names = {layout.name for layout in layouts.of("ecb", 64, "full")}
     fixed = {"out_of_place", "ends_at_guard_page", "begins_at_guard_page"}
     wanted = fixed | {"in_place", "in_place_ends_at_guard_page", "in_place_begins_at_guard_page"}
     wanted |= {f"{kind}misaligned_{n}" for kind in ("", "in_place_") for n in range(1, 16)}
     assert names == wanted
+    quick = [{layout.name for layout in layouts.of("ecb", 64, "quick", turn)} for turn in range(3)]
+    assert set.union(*quick) == wanted
+    assert {len(names) for names in quick} == {6 + 15 + 5}
+    assert all({f"misaligned_{n}" for n in range(1, 16)} <= names for names in quick)
 
 
 @pytest.mark.parametrize("mode", ["xts", "ctr", "cbc"])
