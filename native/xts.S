@@ -7,14 +7,15 @@
  * Any length from 16 bytes (a shorter one returns at once); in place or not overlapping. Flags: 1, the tweak argument
  * is the IV, to be encrypted under the tweak key first; 2, the tweak after the last whole block is written back.
  *
- * Shape. A main loop with eight registers in flight; a remainder, once, with as many as it needs; then, where there is
- * a tail, the last whole block, which was held back from both, and the tail, by ciphertext stealing. The tweak and the
- * last round key are both XORed to the result of the last SubBytes, so the last round takes their XOR as its key, off
- * the critical path. xts_vex.inc and xts_evex.inc have what differs with 16 and 32 registers: where tweaks are kept and
- * how a pass comes by the next ones.
+ * Shape. A main loop with eight registers in flight; a remainder, once, with as many as it needs, the last of them
+ * perhaps part full; then the tail, by ciphertext stealing. Where there is a tail, the main loop leaves a whole block
+ * for the remainder at least: the last one, to which decryption gives the tweak after its own. The tweak and the last
+ * round key are both XORed to the result of the last SubBytes, so the last round takes their XOR as its key, off the
+ * critical path. xts_vex.inc and xts_evex.inc have what differs with 16 and 32 registers: where tweaks are kept and how
+ * a pass comes by the next ones.
  *
  *   rdi  the key; then the first round key of the data key      rsi  source, moves on
- *   rdx  destination, moves on                                  rcx  bytes still to do, without the held-back block
+ *   rdx  destination, moves on                                  rcx  bytes left; with a tail 16 less, up to the remainder
  *   r8   the tweak argument; 0 where it is not to be written    r9   flags; then scratch, or a set of tweaks
  *   r10  the last round key of the data key                     r11  scratch, or a set of tweaks
  *   rax  key length in bytes
@@ -22,14 +23,14 @@
  *   data0 ...   blocks in flight                                work     the round key in use where none is held
  *   tweak0 ...  tweaks; the next one between passes in xtweak0  spare    scratch
  *
- * Clobbers these registers, the flags and, with EVEX, k1. No callee-saved register is used, and no stack with EVEX.
- * Branches and addresses depend on the key length, the length, the pointers and the flags alone.
+ * Clobbers these registers, the flags and, with EVEX, k1 and k2. No callee-saved register is used, and no stack with
+ * EVEX. Branches and addresses depend on the key length, the length, the pointers and the flags alone.
  */
 
 #include "lanes.inc"
 #include "xts_tweak.inc"
 
-/* The middle rounds of a remainder: straight for few registers, as a loop for many. */
+/* The middle rounds of a remainder: straight for few registers, as a loop for many, which clobbers `offset`. */
 .macro remainder_rounds count, direction, offset
         .if \count <= 4
         with_data \count, aes_middle \direction, r10, rax, work
@@ -49,7 +50,10 @@
         .fill 16, 1, 0x80
         .text
 
-/* xdata1 = the tail, filled up from xdata0, whose stolen bytes go behind the block at [rdx]; rcx = bytes of the tail. */
+/*
+ * xdata0 is the last whole block's result. The first rcx bytes of it go behind the block at [rdx]; the tail behind
+ * [rsi], filled up with its other bytes, becomes xdata1.
+ */
 .macro steal
         .if EVEX
         mov r11d, -1
@@ -76,25 +80,6 @@
         aes_block_middle \direction, \x, r10, rax
         vxor xspare, \tweak, [r10]
         aes_last \direction, xspare, \x
-.endm
-
-/* A single whole block, then xtweak0 is the next tweak. */
-.macro one_block direction
-        vmovdqu xdata0, [rsi]
-        block \direction, xdata0, xtweak0
-        vmovdqu [rdx], xdata0
-        double xtweak0, xtweak0, xspare
-        add rsi, 16
-        add rdx, 16
-.endm
-
-/* The held-back block and the tail, with the tweaks in the order in which the direction takes them. */
-.macro last_two direction, first, second
-        vmovdqu xdata0, [rsi]
-        block \direction, xdata0, \first
-        steal
-        block \direction, xdata1, \second
-        vmovdqu [rdx], xdata1
 .endm
 
 .macro xts name, direction, vl, evex
@@ -126,34 +111,47 @@ function \name
 .L\name\()_no_tail:
 
         cmp rcx, 16
-        jb .L\name\()_tail
-        cmp rcx, 32
-        jb .L\name\()_one
+        jb .L\name\()_one_and_tail
+        je .L\name\()_one
         .if EVEX
-        blocks_evex \direction, \name, .L\name\()_return
+        blocks_evex \direction, \name
         .else
         blocks_vex \direction, \name
         .endif
-        jmp .L\name\()_tail
-.L\name\()_one:
-        one_block \direction
 
-.L\name\()_tail:
+.L\name\()_steal:
         and ecx, 15
         jz .L\name\()_write_back
-        double xtweak1, xtweak0, xspare
-        .ifc \direction, enc
-        last_two enc, xtweak0, xtweak1
-        .else
-        last_two dec, xtweak1, xtweak0
+        steal
+        block \direction, xdata1, xtweak0
+        vmovdqu [rdx], xdata1
+        .ifc \direction, dec
+        double xtweak0, xtweak0, xspare
         .endif
-        vmovdqa xtweak0, xtweak1
 .L\name\()_write_back:
         test r8, r8
         jz .L\name\()_return
         vmovdqu [r8], xtweak0
 .L\name\()_return:
         leave_lanes
+
+.L\name\()_one:
+        vmovdqu xdata0, [rsi]
+        block \direction, xdata0, xtweak0
+        vmovdqu [rdx], xdata0
+        double xtweak0, xtweak0, xspare
+        jmp .L\name\()_write_back
+
+.L\name\()_one_and_tail:
+        vmovdqu xdata0, [rsi]
+        double xtweak1, xtweak0, xspare
+        .ifc \direction, enc
+        block enc, xdata0, xtweak0
+        vmovdqa xtweak0, xtweak1
+        .else
+        block dec, xdata0, xtweak1
+        .endif
+        jmp .L\name\()_steal
 end_function \name
 .endm
 
