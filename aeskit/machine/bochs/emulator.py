@@ -32,10 +32,18 @@ FAULTS |= {13: "general protection fault", 17: "alignment fault"}
 class _Run:
     """The hooks of one run.  `error` says afterwards why it did not return."""
 
-    def __init__(self, max_steps: int, on_step: Callable[[int], None] | None) -> None:
-        """Prepare to stop after `max_steps` and to call `on_step`, if given."""
+    def __init__(
+        self,
+        max_steps: int,
+        on_step: Callable[[int], None] | None = None,
+        *,
+        after_step: Callable[[], None] | None = None,
+        until: int | None = RETURN,
+    ) -> None:
+        """Prepare to stop after `max_steps` or at a jump to `until`, and to call the hooks given."""
         self.max_steps = max_steps
-        self.on_step = on_step
+        self.on_step, self.after_step = on_step, after_step
+        self.until = until
         self.steps = 0
         self.error: BaseException | None = None
         self.fault = (-1, 0, 0)  # vector, error code, CR2
@@ -48,10 +56,12 @@ class _Run:
             "exception": FAULT(self.exception),
             "interrupt": VECTOR(self.interrupt),
         }
-        if self.on_step is None:
-            callbacks["branch_taken"] = STEP(self.count)
-        else:
+        if self.on_step is not None:
             callbacks["before_step"] = STEP(self.step)
+        elif self.after_step is not None:
+            callbacks["after_step"] = STEP(self.after)
+        else:
+            callbacks["branch_taken"] = STEP(self.count)
         pointers = {name: ctypes.cast(f, ctypes.c_void_p) for name, f in callbacks.items()}
         bochs.run(bochs.Hooks(**pointers))
 
@@ -78,11 +88,18 @@ class _Run:
         except BaseException as error:
             self.fail(error)
 
+    def after(self) -> None:
+        """After an instruction, if there is an `after_step`."""
+        assert self.after_step is not None
+        self.count()
+        if self.error is None:
+            self.after_step()
+
     def jump(self, _context: int, _cpu: int, _what: int, _source: int, target: int) -> None:
         """After an unconditional near jump, call or return."""
-        if target == RETURN:
+        if target == self.until:
             bochs.stop()
-        elif self.on_step is None:
+        elif self.on_step is self.after_step is None:
             self.count()
 
     def far(self, _context: int, _cpu: int, _what: int, _segment: int, rip: int) -> None:
@@ -135,7 +152,7 @@ class Emulator:
         return get_registers() if self._running else dict(self._registers)
 
     def set_registers(self, values: Mapping[str, int]) -> None:
-        """Set registers for the next call, which itself sets rip, rsp, rflags, arguments.
+        """Set registers for the next run; `call` itself sets rip, rsp, rflags and the arguments.
 
         Raises EmulatorError for an unknown name, a value that does not fit or
         while this emulator runs.
@@ -162,11 +179,28 @@ class Emulator:
         branches, calls and returns without it.  Raises EmulatorError at a
         fault, a system call, too many steps or while another call runs.
         """
+        self._enter(address, [value % (1 << 64) for value in arguments])
+        self._go(_Run(max_steps, on_step))
+        return self._registers["rax"]
+
+    def resume(self, until: int, max_steps: int, after_step: Callable[[], None]) -> None:
+        """Run from the registers as they are set until a near jump, call or return goes to `until`.
+
+        `after_step` is called after every instruction but that last one; the rest is as with `call`.
+        """
+        self._go(_Run(max_steps, after_step=after_step, until=until))
+
+    def step(self) -> None:
+        """Run the one instruction that rip is at; EmulatorError for the fault that it raises."""
+        self._go(_Run(1, after_step=bochs.stop, until=None))
+
+    def _go(self, run: _Run) -> None:
+        """Let the CPU run; EmulatorError while another call runs, or for what went wrong."""
         if not _turn.acquire(blocking=False):
             raise EmulatorError("the CPU is running another call")
         try:
-            self._enter(address, [value % (1 << 64) for value in arguments])
-            run = _Run(max_steps, on_step)
+            set_registers(self._registers)
+            set_system(self._memory.root)
             self._running = True
             run.go()
             self._registers = get_registers()
@@ -176,7 +210,6 @@ class Emulator:
         if run.error is not None:
             bochs.reset()
             raise run.error
-        return self._registers["rax"]
 
     def _enter(self, address: int, arguments: list[int]) -> None:
         """Set the CPU and the stack up for a call."""
@@ -185,5 +218,3 @@ class Emulator:
         self.write(top, b"".join(word.to_bytes(8, "little") for word in words))
         self._registers |= dict(zip(ARGUMENTS, arguments, strict=False))
         self._registers |= {"rip": address, "rsp": top, "rflags": 2}
-        set_registers(self._registers)
-        set_system(self._memory.root)
