@@ -208,9 +208,11 @@ def _lea(b: Binder) -> Execute:
     destination, source = b.ins.operands
     assert isinstance(destination, d.Gpr)
     assert isinstance(source, d.Memory)
-    store, compute = b.store_integer(destination), b.domain.effective(b, source)
-    mask = (1 << 8 * destination.size) - 1
-    return lambda: store(value & mask if type(value := compute()) is int else value)
+    store, compute, part = b.store_integer(destination), b.domain.effective(b, source), b.domain.part
+    size = destination.size
+    if size == 8:
+        return lambda: store(compute())
+    return lambda: store(part(compute(), 0, size))
 
 
 @_special("xchg")

@@ -52,6 +52,17 @@ class Memory:
         self._starts.insert(at, region.address)
         return region
 
+    def replace(self, regions: list[Region]) -> None:
+        """These regions and no others."""
+        self.regions.clear()
+        self._starts.clear()
+        for region in regions:
+            self.add(region)
+
+    def regions_from(self, address: int) -> list[Region]:
+        """The regions at and above an address, upwards."""
+        return self.regions[bisect_right(self._starts, address - 1) :]
+
     def find(self, kind: str, address: int, size: int) -> tuple[Region, int]:
         """The region that holds `size` bytes at `address` and the offset in it; MemoryFault if none does."""
         at = bisect_right(self._starts, address) - 1

@@ -182,8 +182,8 @@ def _zero_extend(small: int, large: int) -> Callable[..., Array]:
 
 def _sign_extend(small: int, large: int) -> Callable[..., Array]:
     def body(a: Array, size: int) -> Array:
-        parts = signed(a[..., : size // large * small], small)
-        return to_bytes(parts.astype(f"<i{large}"))
+        flat = a.reshape(*a.shape[:-2], -1)[..., : size // large * small]
+        return to_bytes(signed(flat, small).astype(f"<i{large}"))
 
     return body
 

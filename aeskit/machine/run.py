@@ -12,7 +12,7 @@ from aeskit.machine import decode as d
 from aeskit.machine.bind import bind
 from aeskit.machine.errors import MachineError, MemoryFault, StepLimit
 from aeskit.machine.loader import Image
-from aeskit.machine.memory import Memory, Region
+from aeskit.machine.memory import Bytes, Memory, Region
 from aeskit.machine.numbers import Numbers
 from aeskit.machine.state import Registers, State
 
@@ -20,7 +20,7 @@ RETURN = 0x7FFF_FFFF_0000
 """The address that a function returns to: nothing lies there, and reaching it ends the run."""
 
 STACK_TOP = 0x7FFF_0000_0000
-STACK_SIZE = 1 << 16
+STACK_SIZE = 1 << 14
 MAX_STEPS = 5_000_000
 
 Change = tuple[int, tuple[Any, ...], tuple[Any, ...]]
@@ -40,15 +40,13 @@ class Machine:
         self.image, self.domain = image, domain or Numbers()
         self.memory = memory or Memory()
         self.state = State(self.domain.dtype)
-        for section in image.sections:
-            self.memory.add(
-                Region(section.name, section.address, self.domain.array(section.data), section.permissions)
-            )
-        stack = (
-            self.domain.stack(STACK_SIZE)
-            if hasattr(self.domain, "stack")
-            else self.domain.array(bytes(STACK_SIZE))
-        )
+        self._sections = [
+            Region(section.name, section.address, self.domain.array(section.data), section.permissions)
+            for section in image.sections
+        ]
+        for region in self._sections:
+            self.memory.add(region)
+        stack = self.domain.array(bytes(STACK_SIZE))
         self.stack = self.memory.add(Region("stack", STACK_TOP - STACK_SIZE, stack))
         self.state.gpr[4] = STACK_TOP - 4096
         self.steps = 0
@@ -56,6 +54,21 @@ class Machine:
         self._code: dict[
             int, tuple[Callable[[], int | None], int, Callable[[], tuple[Any, ...]], d.Instruction]
         ] = {}
+
+    def reset(self, regions: list[Region], stack: Bytes | None = None) -> None:
+        """Forget the run: the image and `regions` are the memory, registers are 0. Bound code is kept."""
+        for section, region in zip(self.image.sections, self._sections, strict=True):
+            if "w" in section.permissions:
+                region.data[...] = self.domain.array(section.data)
+        self.memory.replace([*self._sections, self.stack, *regions])
+        self.stack.data[...] = 0 if stack is None else stack
+        state = self.state
+        state.v[...] = 0
+        state.k[:], state.gpr[:] = [0] * 8, [0] * 16
+        state.cf = state.pf = state.af = state.zf = state.sf = state.of = 0
+        state.gpr[4] = STACK_TOP - 4096
+        self.steps = 0
+        self.changes = None if self.changes is None else []
 
     # ---- Running
 

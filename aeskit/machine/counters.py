@@ -1,0 +1,183 @@
+"""Counters over GF(2): words x + c with the constant folded, and questions about them that may split a run.
+
+Adding is not linear, so x + c of n bytes becomes n atoms of its own; x + c + d folds to x + (c + d). Whether
+such a word is below, at or above a constant is asked of what is assumed about x, an interval; where that does
+not tell, `Split` names the place at which the interval must be cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from aeskit.machine.decode import Instruction
+from aeskit.machine.errors import OutsideDomain, SecretDependence
+from aeskit.machine.gf2 import CONSTANTS, Expressions, keep
+
+Word = tuple[int, ...]
+"""Ids of bytes, least significant first."""
+
+Interval = tuple[int, int]
+
+
+class Split(Exception):
+    """The run must be done once with `word` below `at` and once from there on."""
+
+    def __init__(self, word: Word, at: int, interval: Interval, step: int) -> None:
+        """`word` is the x, a multiple of `step`, of which `interval` was assumed."""
+        super().__init__(f"a counter must be split at {at:#x}")
+        self.word, self.at = word, at
+        self.halves = (interval[0], at - step), (at, interval[1])
+
+
+class Choose(Exception):
+    """The run must be done for every value of some bits of a public input: an address depends on them."""
+
+    def __init__(self, name: str, index: int, mask: int) -> None:
+        """`mask` are the bits of byte `index` of the input `name`."""
+        super().__init__(f"bits {mask:#04x} of {name}[{index}] choose an address")
+        self.name, self.index, self.mask = name, index, mask
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """Whether x lies from `low` to `high`, round the top where low > high."""
+
+    word: Word
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A flag that no expression gives; reading it is an error that says why."""
+
+    reason: str
+
+
+@dataclass
+class Counters:
+    """The sums of one table of expressions, under assumptions."""
+
+    expressions: Expressions
+    assumed: Mapping[Word, Interval] = field(default_factory=dict)
+    public: frozenset[str] = frozenset()
+    """Inputs that a branch may depend on."""
+    _origin: dict[Word, tuple[Word, int]] = field(default_factory=dict)
+    _added: dict[tuple[Word, int], Word] = field(default_factory=dict)
+    _names: dict[Word, frozenset[str]] = field(default_factory=dict)
+
+    def origin(self, word: Word) -> tuple[Word, int]:
+        """x and c of a word x + c; x has zeros where the word has constant bits."""
+        found = self._origin.get(word)
+        if found is None:
+            known = [byte & 0xFF & ~self.expressions.varying(byte) for byte in word]
+            base = tuple(byte ^ constant for byte, constant in zip(word, known, strict=True))
+            found = self._origin[word] = (base, int.from_bytes(bytes(known), "little"))
+        return found
+
+    def granularity(self, base: Word) -> int:
+        """2^t for a base whose low t bits are constant: it is a multiple of that."""
+        step = 1
+        for byte in base:
+            vary = self.expressions.varying(byte)
+            if vary:
+                return step * (vary & -vary)
+            step <<= 8
+        return step
+
+    def add(self, word: Word, constant: int) -> Word:
+        """word + constant, modulo its size."""
+        key = (word, constant)
+        found = self._added.get(key)
+        if found is None:
+            found = self._added[key] = self._add(word, constant)
+        return found
+
+    def _add(self, word: Word, constant: int) -> Word:
+        """With x a multiple of 2^t only c's upper part can carry: x + c = (x + upper) XOR lower."""
+        base, offset = self.origin(word)
+        total, size = (offset + constant) % (1 << 8 * len(word)), len(word)
+        lower = total % self.granularity(base)
+        upper = self._sum_atoms(base, total - lower) if total != lower else base
+        out = tuple(a ^ b for a, b in zip(upper, lower.to_bytes(size, "little"), strict=True))
+        self._origin[out] = (base, total)
+        return out
+
+    def _sum_atoms(self, base: Word, constant: int) -> Word:
+        if not any(base):
+            return tuple(constant.to_bytes(len(base), "little"))
+        clear = (-self.granularity(base)) % (1 << 8 * len(base))
+        masks = clear.to_bytes(len(base), "little")
+        atoms = (self.expressions.atom("sum", base, constant, index) for index in range(len(base)))
+        return tuple(self.expressions.map(keep(mask), atom) for mask, atom in zip(masks, atoms, strict=True))
+
+    def sum(self, x: Word, y: Word, minus: bool = False) -> Word | None:
+        """x + y, or x − y; None where that is neither linear nor a counter and a constant."""
+        if is_constant(y):
+            value = int.from_bytes(bytes(y), "little")
+            if not value:
+                return x
+            if minus or self._overlap(x, y):
+                return self.add(x, -value if minus else value)
+        elif minus:
+            return (0,) * len(x) if x == y else None
+        if is_constant(x) and self._overlap(x, y):
+            return self.add(y, int.from_bytes(bytes(x), "little"))
+        if self._overlap(x, y):
+            return None
+        return tuple(self.expressions.xor(a, b) for a, b in zip(x, y, strict=True))
+
+    def _overlap(self, x: Word, y: Word) -> bool:
+        """Whether a bit may be set in both, so that adding may carry."""
+        vary = self.expressions.varying
+        return any((vary(a) | a & 0xFF) & (vary(b) | b & 0xFF) for a, b in zip(x, y, strict=True))
+
+    def between(self, word: Word, low: int, high: int) -> Predicate | bool:
+        """Whether word, x + c, lies from `low` to `high` (0 ≤ low ≤ high): as a question about x."""
+        base, offset = self.origin(word)
+        modulus = 1 << 8 * len(word)
+        if low > high:
+            return False
+        if high - low >= modulus - 1:
+            return True
+        if not any(base):
+            return low <= offset <= high
+        return Predicate(base, (low - offset) % modulus, (high - offset) % modulus)
+
+    def decide(self, question: Predicate) -> bool:
+        """The answer under the assumptions; Split where they do not tell, SecretDependence for a secret x."""
+        word, modulus = question.word, 1 << 8 * len(question.word)
+        secret = self.names(word) - self.public
+        if secret:
+            raise SecretDependence(f"the run depends on {', '.join(sorted(secret))}")
+        step = self.granularity(word)
+        first, last = self.assumed.get(word, (0, modulus - step))
+        low, high = question.low, question.high
+        pieces = [(low, high)] if low <= high else [(0, high), (low, modulus - 1)]
+        pieces = [(-(-start // step) * step, end // step * step) for start, end in pieces]
+        if any(start <= first and last <= end for start, end in pieces):
+            return True
+        meeting = [(s, e) for s, e in pieces if s <= e and s <= last and first <= e]
+        if not meeting:
+            return False
+        start, end = meeting[0]
+        raise Split(word, start if start > first else end + step, (first, last), step)
+
+    def names(self, word: Word) -> frozenset[str]:
+        """The inputs that a word depends on."""
+        found = self._names.get(word)
+        if found is None:
+            names = (self.expressions.inputs_of(byte) for byte in word)
+            found = self._names[word] = frozenset().union(*names)
+        return found
+
+
+def outside(instruction: Instruction, what: str) -> OutsideDomain:
+    """The error for a step that the domain cannot follow."""
+    return OutsideDomain(f"{instruction.mnemonic} of {what} is no linear map: {instruction.where()}")
+
+
+def is_constant(word: Word) -> bool:
+    """Whether every byte is known."""
+    return all(byte < CONSTANTS for byte in word)

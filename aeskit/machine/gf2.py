@@ -1,0 +1,255 @@
+"""Bytes over GF(2): a constant XOR a sum of linear maps of atoms, interned, so that equal means the same id.
+
+An atom is an unknown byte: of an input, or what the S-box makes of an earlier byte. A byte is an int id: its
+low 8 bits are the constant, the rest numbers the sum of maps; so an id below 256 *is* that constant, moving
+bytes is moving ids, and the XOR with a constant is that of the ids. A map is a 64-bit int whose byte j is the
+image of bit j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from aeskit.machine.semantics import Array
+from aeskit.models import aes
+
+IDENTITY = 0x8040201008040201
+CONSTANTS = 256
+"""Ids below are constants."""
+
+Terms = tuple[tuple[int, int], ...]
+"""(atom, map), by rising atom, no map zero."""
+
+
+@cache
+def apply(matrix: int, byte: int) -> int:
+    """The image of a byte."""
+    out = 0
+    for bit in range(8):
+        if byte >> bit & 1:
+            out ^= matrix >> 8 * bit & 0xFF
+    return out
+
+
+@cache
+def compose(outer: int, inner: int) -> int:
+    """The map that does `inner`, then `outer`."""
+    return sum(apply(outer, inner >> 8 * bit & 0xFF) << 8 * bit for bit in range(8))
+
+
+@cache
+def rows(matrix: int) -> int:
+    """The output bits that depend on the input at all."""
+    out = 0
+    for bit in range(8):
+        out |= matrix >> 8 * bit & 0xFF
+    return out
+
+
+@cache
+def keep(mask: int) -> int:
+    """The map that keeps the bits of `mask`."""
+    return sum((mask & 1 << bit) << 8 * bit for bit in range(8))
+
+
+class Expressions:
+    """The table of all sums that were met, and of their atoms."""
+
+    def __init__(self) -> None:
+        """Constants only."""
+        self.terms: list[Terms] = [()]
+        self._numbers: dict[Terms, int] = {(): 0}
+        self.atoms: list[tuple[Any, ...]] = []
+        """("input", name, index), ("forward" or "inverse", id), ("sum", base, constant, index)."""
+        self._atoms: dict[tuple[Any, ...], int] = {}
+        self._xor: dict[tuple[int, int], int] = {}
+        self._varying: dict[int, int] = {0: 0}
+        self._products: dict[tuple[int, int], int | None] = {}
+
+    # ---- Atoms
+
+    def atom(self, *what: Any) -> int:
+        """The id of an atom's byte, made if it is new."""
+        found = self._atoms.get(what)
+        if found is None:
+            self.atoms.append(what)
+            found = self._atoms[what] = self._number(((len(self.atoms) - 1, IDENTITY),)) << 8
+        return found
+
+    def inputs(self, name: str, size: int) -> Array:
+        """`size` unknown bytes of one input."""
+        return np.array([self.atom("input", name, index) for index in range(size)], np.int64)
+
+    def substitute(self, byte: int, direction: str) -> int:
+        """The byte through the S-box (``forward``) or its inverse; the two undo each other."""
+        if byte < CONSTANTS:
+            return (aes.SBOX if direction == "forward" else aes.INV_SBOX)[byte]
+        terms = self.terms[byte >> 8]
+        if not byte & 0xFF and len(terms) == 1 and terms[0][1] == IDENTITY:
+            what = self.atoms[terms[0][0]]
+            if what[0] in ("forward", "inverse") and what[0] != direction:
+                return int(what[1])
+        return self.atom(direction, byte)
+
+    # ---- Sums
+
+    def _number(self, terms: Terms) -> int:
+        number = self._numbers.get(terms)
+        if number is None:
+            number = self._numbers[terms] = len(self.terms)
+            self.terms.append(terms)
+        return number
+
+    def combine(self, parts: Iterable[tuple[int, int]], constant: int = 0) -> int:
+        """The sum of maps of bytes: `parts` are (map, id)."""
+        total: dict[int, int] = {}
+        for matrix, byte in parts:
+            constant ^= apply(matrix, byte & 0xFF) if matrix != IDENTITY else byte & 0xFF
+            for atom, inner in self.terms[byte >> 8]:
+                image = inner if matrix == IDENTITY else compose(matrix, inner)
+                total[atom] = total.get(atom, 0) ^ image
+        return self._number(tuple(sorted(item for item in total.items() if item[1]))) << 8 | constant
+
+    def xor(self, a: int, b: int) -> int:
+        """The sum of two bytes."""
+        left, right = a >> 8, b >> 8
+        if not left or not right:
+            return a ^ b
+        key = (left, right) if left < right else (right, left)
+        number = self._xor.get(key)
+        if number is None:
+            number = self._xor[key] = self.combine(((IDENTITY, left << 8), (IDENTITY, right << 8))) >> 8
+        return number << 8 | (a ^ b) & 0xFF
+
+    def map(self, matrix: int, byte: int) -> int:
+        """One map of one byte."""
+        return self.combine(((matrix, byte),))
+
+    def varying(self, byte: int) -> int:
+        """The bits that are no constant."""
+        number = byte >> 8
+        found = self._varying.get(number)
+        if found is None:
+            found = 0
+            for _, matrix in self.terms[number]:
+                found |= rows(matrix)
+            self._varying[number] = found
+        return found
+
+    def product(self, a: int, b: int) -> int | None:
+        """a AND b: None where a bit of it is the product of two unknown ones."""
+        if a < CONSTANTS and b < CONSTANTS:
+            return a & b
+        key = (a, b) if a < b else (b, a)
+        if key not in self._products:
+            self._products[key] = self._product(*key)
+        return self._products[key]
+
+    def _product(self, a: int, b: int) -> int | None:
+        if a == b:
+            return a
+        if a ^ b == 0xFF:
+            return 0
+        vary_a, vary_b = self.varying(a), self.varying(b)
+        if vary_a & vary_b:
+            return None
+        through_a, through_b = vary_a & b, ~vary_a & a & 0xFF
+        return self.combine(((keep(through_a), a), (keep(through_b), b)))
+
+    # ---- What a byte depends on
+
+    def inputs_of(self, byte: int) -> set[str]:
+        """The names of the inputs that it depends on."""
+        found, seen, ahead = set(), set(), [byte]
+        while ahead:
+            for atom, _ in self.terms[ahead.pop() >> 8]:
+                if atom in seen:
+                    continue
+                seen.add(atom)
+                what = self.atoms[atom]
+                if what[0] == "input":
+                    found.add(what[1])
+                else:
+                    ahead += [what[1]] if what[0] != "sum" else list(what[1])
+        return found
+
+
+class Symbols:
+    """An array of ids with & | ^ ~, for bodies of kind BOOLEAN; `ValueError` for a product of unknowns."""
+
+    def __init__(self, ids: Array, expressions: Expressions) -> None:
+        """Wrap `ids`."""
+        self.ids, self.expressions = ids, expressions
+
+    def _pairs(self, other: Symbols, function: Callable[[int, int], int | None]) -> Symbols:
+        a, b = np.broadcast_arrays(self.ids, other.ids)
+        out = [function(x, y) for x, y in zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)]
+        if None in out:
+            raise ValueError("the product of two unknown bits")
+        return Symbols(np.array(out, np.int64).reshape(a.shape), self.expressions)
+
+    def __xor__(self, other: Symbols) -> Symbols:
+        """The sum."""
+        return Symbols(xor_arrays(self.expressions, self.ids, other.ids), self.expressions)
+
+    def __and__(self, other: Symbols) -> Symbols:
+        """The product."""
+        return self._pairs(other, self.expressions.product)
+
+    def __or__(self, other: Symbols) -> Symbols:
+        """a + b + ab."""
+        return ~(~self & ~other)
+
+    def __invert__(self) -> Symbols:
+        """Each bit's complement."""
+        return Symbols(self.ids ^ 0xFF, self.expressions)
+
+
+def xor_arrays(expressions: Expressions, a: Array, b: Array) -> Array:
+    """The sum of two arrays of ids."""
+    out = a ^ b
+    both = (a >= CONSTANTS) & (b >= CONSTANTS)
+    if both.any():
+        a, b = np.broadcast_arrays(a, b)
+        out[both] = [expressions.xor(x, y) for x, y in zip(a[both].tolist(), b[both].tolist(), strict=True)]
+    return out
+
+
+class Plan:
+    """A linear (or affine) body as maps: for each byte of the result (source byte, map) and a constant."""
+
+    def __init__(self, images: Array) -> None:
+        """`images` is uint8 (1 + 8·sources, results): the body's values at zero and at each basis vector."""
+        self.constants = images[0].tolist()
+        sources = (len(images) - 1) // 8
+        basis = (images[1:] ^ images[0]).reshape(sources, 8, -1).transpose(2, 0, 1)
+        maps = np.ascontiguousarray(basis).view("<u8")[..., 0]
+        self._known: dict[tuple[int, ...], list[int]] = {}
+        self.parts = [[(int(i), int(row[i])) for i in np.flatnonzero(row)] for row in maps]
+
+    def __call__(self, expressions: Expressions, data: Sequence[int]) -> list[int]:
+        """The result's ids for the sources' ids; remembered, for other runs meet the same sources."""
+        key = tuple(data)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._apply(expressions, data)
+        return found
+
+    def _apply(self, expressions: Expressions, data: Sequence[int]) -> list[int]:
+        out = []
+        for parts, constant in zip(self.parts, self.constants, strict=True):
+            if len(parts) == 1 and parts[0][1] == IDENTITY:
+                out.append(data[parts[0][0]] ^ constant)
+            else:
+                out.append(expressions.combine([(matrix, data[i]) for i, matrix in parts], constant))
+        return out
+
+
+def basis(size: int) -> Array:
+    """Zero and the 8·size basis vectors of `size` bytes: uint8 (1 + 8·size, size)."""
+    identity = np.packbits(np.eye(8 * size, dtype=np.uint8), axis=-1, bitorder="little")
+    return np.concatenate((np.zeros((1, size), np.uint8), identity))

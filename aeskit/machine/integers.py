@@ -1,0 +1,210 @@
+"""The scalar set over GF(2): words of 8 ids, shifts and logic linear, counters with a folded constant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aeskit.machine.counters import Predicate, Unknown, Word, is_constant, outside
+from aeskit.machine.decode import Instruction, Memory
+from aeskit.machine.gf2 import CONSTANTS, Symbols
+from aeskit.machine.semantics import Array, Kind, Scalar
+
+if TYPE_CHECKING:
+    from aeskit.machine.symbolic import Symbolic
+
+DATA = {"shld": (0, 1), "shrd": (0, 1), "rcl": (0, 2), "rcr": (0, 2)}
+"""Sources that a linear body is linear in, others must be constant; the first alone where not listed."""
+
+Outcome = tuple[Any, Any, Any, Any]
+
+
+class Integers:
+    """The symbolic half of `Symbolic.integer`: called where a source is not an int."""
+
+    def __init__(self, domain: Symbolic) -> None:
+        """Works with the domain's expressions and counters."""
+        self.domain = domain
+
+    def compute(self, entry: Scalar, bits: int, instruction: Instruction) -> Callable[..., Outcome]:
+        """The function for an entry's kind, on values that are ints or words."""
+        if entry.kind is Kind.BOOLEAN:
+            return lambda *values: self._boolean(entry, bits, instruction, *values)
+        if entry.kind is Kind.LINEAR:
+            return lambda *values: self._linear(entry, bits, instruction, *values)
+        if entry.kind is Kind.SUM:
+            return lambda *values: self._sum(entry, bits, instruction, *values)
+        return lambda *values: self._single_bit(entry, bits, instruction, *values)
+
+    def _flags(self, entry: Scalar, result: Word, bits: int) -> Any:
+        if not entry.flags:
+            return None
+        word = result[: bits // 8]
+        sign = self.domain.expressions.map(1 << 56, word[-1])
+        return self.domain.is_zero(word), sign, Unknown("the parity of a value that is not constant")
+
+    def _finish(self, entry: Scalar, out: Word, bits: int, cf: Any, of: Any) -> Outcome:
+        result = self.domain.from_bytes(np.array(out, np.int64))
+        return result, cf, of, self._flags(entry, out, bits)
+
+    # ---- Logic and shifts
+
+    def _boolean(self, entry: Scalar, bits: int, instruction: Instruction, *values: Any) -> Outcome:
+        size, expressions = bits // 8, self.domain.expressions
+        given = [Symbols(self.domain.to_bytes(v, size), expressions) for v in values]
+        try:
+            out, cf, of = entry.body(bits, *given)
+        except ValueError as error:
+            raise outside(instruction, str(error)) from None
+        return self._finish(entry, tuple(out.ids.tolist()), bits, cf, of)
+
+    def _linear(self, entry: Scalar, bits: int, instruction: Instruction, *values: Any) -> Outcome:
+        data = DATA.get(entry.name, (0,))
+        if any(type(v) is not int for p, v in enumerate(values) if p not in data):
+            raise outside(instruction, "a count or index that is not constant")
+        return self._by_matrix(entry, bits, data, values)
+
+    def _by_matrix(self, entry: Scalar, bits: int, data: tuple[int, ...], values: tuple[Any, ...]) -> Outcome:
+        """By the matrix of the body; its carry and overflow are linear too, or left alone."""
+        size = bits // 8
+        fixed = tuple(v for p, v in enumerate(values) if p not in data)
+        unset = entry.body(bits, *[0 if p in data else v for p, v in enumerate(values)])
+
+        def one(row: Array) -> bytes:
+            parts = iter(int.from_bytes(row[at : at + size].tobytes(), "little") for at in starts)
+            r, cf, of = entry.body(bits, *[next(parts) if p in data else v for p, v in enumerate(values)])
+            packed = (r & (1 << bits) - 1).to_bytes(size, "little")
+            return packed + bytes([int(cf or 0) & 1, int(of or 0) & 1])
+
+        starts = range(0, size * len(data), size)
+        plan = self.domain.plan(
+            (entry.name, bits, data, fixed),
+            lambda batch: np.array([list(one(row)) for row in batch], np.uint8),
+            size * len(data),
+        )
+        ids = [byte for p in data for byte in self._source(values[p], size, p == 2)]
+        *out, cf, of = plan(self.domain.expressions, ids)
+        carry, overflow = (None if u is None else v for u, v in zip(unset[1:], (cf, of), strict=True))
+        if carry is None and overflow is None and entry.flags:
+            return self.domain.from_bytes(np.array(out, np.int64)), None, None, None
+        return self._finish(entry, tuple(out), bits, carry, overflow)
+
+    def _source(self, value: Any, size: int, is_carry: bool) -> list[int]:
+        if is_carry:
+            return [value, *[0] * (size - 1)]
+        return list(self.domain.to_bytes(value, size).tolist())
+
+    def _single_bit(self, entry: Scalar, bits: int, instruction: Instruction, *values: Any) -> Outcome:
+        """A body of one unknown bit is affine whatever it does; of more it is not followed."""
+        unknown = [p for p, v in enumerate(values) if type(v) is not int]
+        word = values[unknown[0]][: bits // 8]
+        vary = [self.domain.expressions.varying(byte) for byte in word]
+        constant = any(byte & 0xFF & ~v for byte, v in zip(word, vary, strict=True))
+        if len(unknown) != 1 or constant or sum(v.bit_count() for v in vary) != 1:
+            raise outside(instruction, "a value that is not constant")
+        return self._by_matrix(entry, bits, (unknown[0],), values)
+
+    # ---- Sums
+
+    def _sum(self, entry: Scalar, bits: int, instruction: Instruction, *values: Any) -> Outcome:
+        size, name, domain = bits // 8, entry.name, self.domain
+        carry = values[2] if name in ("adc", "sbb") else 0
+        minus = name in ("sub", "sbb", "cmp", "dec", "neg")
+        by_one = name in ("inc", "dec")
+        operands = (0, values[0]) if name == "neg" else (values[0], 1 if by_one else values[1])
+        x, y = (tuple(domain.to_bytes(v, size).tolist()) for v in operands)
+        if carry >= CONSTANTS:
+            return self._with_carry_bit(entry, bits, instruction, x, y, carry, minus)
+        if x == y:
+            return self._equal(entry, bits, x, carry, minus)
+        total = domain.counters.sum(x, y, minus)
+        total = total and domain.counters.sum(total, (carry, *[0] * (size - 1)), minus)
+        if total is None:
+            return self._single_bit(entry, bits, instruction, *values)
+        cf = None if by_one else self._carry(x, y, carry, minus, bits)
+        return self._finish(entry, total, bits, cf, Unknown("the overflow of a value that is not constant"))
+
+    def _equal(self, entry: Scalar, bits: int, x: Word, carry: int, minus: bool) -> Outcome:
+        """x − x − carry is the carry's alone; x + x + carry is a shift."""
+        if minus:
+            r = -carry & (1 << bits) - 1
+            return r, carry, 0, (1 - carry, carry, 1)
+        top = self.domain.expressions.map(1 << 56, x[-1])
+        doubled = self.domain.doubled(x)
+        out = (self.domain.expressions.xor(doubled[0], carry), *doubled[1:])
+        return self._finish(entry, out, bits, top, Unknown("the overflow of a doubled value"))
+
+    def _with_carry_bit(
+        self, entry: Scalar, bits: int, instruction: Instruction, x: Word, y: Word, carry: int, minus: bool
+    ) -> Outcome:
+        """An unknown carry: spread by x − x − carry, taken in by x + x + carry, or added to an even value."""
+        expressions, unknown = self.domain.expressions, Unknown("the flags of a sum with an unknown carry")
+        if minus and x == y:
+            spread = expressions.map(0xFF, carry)
+            return self._finish(entry, (spread,) * len(x), bits, carry, 0)
+        if not minus and x == y:
+            doubled = self.domain.doubled(x)
+            out = (expressions.xor(doubled[0], carry), *doubled[1:])
+            return self._finish(entry, out, bits, expressions.map(1 << 56, x[-1]), unknown)
+        base = self.domain.counters.sum(x, y, minus)
+        total = base and not minus and self.domain.counters.sum(base, (carry, *[0] * (len(x) - 1)))
+        if not total:
+            raise outside(instruction, "a carry that is not constant")
+        return self._finish(entry, total, bits, unknown, unknown)
+
+    def _carry(self, x: Word, y: Word, carry: int, minus: bool, bits: int) -> Any:
+        """CF of x ± y ± carry as a question about the counter in it."""
+        counters, top = self.domain.counters, (1 << bits) - 1
+        values = [int.from_bytes(bytes(w), "little") if is_constant(w) else None for w in (x, y)]
+        unknown = Unknown("the carry of a value that is not constant")
+        known = values[1] if values[1] is not None else values[0]
+        if known is None:
+            return unknown
+        if not minus:  # word + known + carry > top
+            word = x if values[1] is not None else y
+            return as_flag(counters.between(word, top - known - carry + 1, top))
+        if values[1] is not None:  # x < known + carry
+            return as_flag(counters.between(x, 0, known + carry - 1))
+        return as_flag(counters.between(y, known - carry + 1, top))  # known < y + carry
+
+    # ---- Addresses computed as values
+
+    def effective(self, binder: Any, operand: Memory) -> Callable[[], Any]:
+        """base + index × scale + displacement, any of them unknown."""
+        gpr, plain, instruction = binder.state.gpr, binder.address(operand), binder.ins
+
+        def compute() -> Any:
+            used = [gpr[r] for r in (operand.base, operand.index) if r is not None]
+            if all(type(v) is int for v in used):
+                return plain()
+            words = [self._word(gpr[operand.base])] if operand.base is not None else []
+            if operand.index is not None:
+                words.append(self._scaled(self._word(gpr[operand.index]), operand.scale))
+            words.append(self._word(operand.displacement))
+            total: Word | None = words[0]
+            for word in words[1:]:
+                total = total and (self.domain.doubled(total) if total == word else self._add(total, word))
+            if total is None:
+                raise outside(instruction, "a sum of values that are not constant")
+            size = 4 if operand.bits32 else 8
+            return self.domain.from_bytes(np.array(total[:size], np.int64))
+
+        return compute
+
+    def _add(self, x: Word, y: Word) -> Word | None:
+        return self.domain.counters.sum(x, y)
+
+    def _word(self, value: Any) -> Word:
+        return tuple(self.domain.to_bytes(value, 8).tolist())
+
+    def _scaled(self, word: Word, scale: int) -> Word:
+        while scale > 1:
+            word, scale = self.domain.doubled(word), scale // 2
+        return word
+
+
+def as_flag(question: Predicate | bool) -> Any:
+    """A question that is answered already becomes 0 or 1."""
+    return int(question) if isinstance(question, bool) else question

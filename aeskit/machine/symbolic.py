@@ -1,0 +1,255 @@
+"""The GF(2) domain: the semantics table on ids of `gf2.Expressions` instead of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from aeskit.machine.counters import Choose, Counters, Interval, Predicate, Unknown, Word, outside
+from aeskit.machine.decode import Instruction
+from aeskit.machine.errors import SecretDependence
+from aeskit.machine.gf2 import CONSTANTS, Expressions, Plan, Symbols, basis, xor_arrays
+from aeskit.machine.integers import Integers
+from aeskit.machine.lanes import Lanes
+from aeskit.machine.numbers import Numbers
+from aeskit.machine.semantics import Array, Entry, Kind, Scalar
+
+
+class Symbolic:
+    """Bytes are int64 ids, a general register an int or 8 ids, a flag 0, 1, an id or a question."""
+
+    dtype = np.int64
+
+    def __init__(
+        self,
+        expressions: Expressions | None = None,
+        assumed: Mapping[Word, Interval] | None = None,
+        public: frozenset[str] = frozenset(),
+    ) -> None:
+        """`assumed` are intervals of counters, `public` the inputs that a branch may depend on."""
+        self.expressions = expressions or Expressions()
+        self.counters = Counters(self.expressions, assumed or {}, public)
+        self.numbers = Numbers()
+        self._lanes = Lanes(self)
+        self._integers = Integers(self)
+        self._plans: dict[Any, Plan] = {}
+
+    # ---- Linear bodies
+
+    def plan(self, key: Any, body: Callable[[Array], Array], size: int) -> Plan:
+        """The maps of a body on uint8 (m, size), made once a key."""
+        found = self._plans.get(key)
+        if found is None:
+            found = self._plans[key] = Plan(body(basis(size)))
+        return found
+
+    def substitute(self, data: Array, direction: str) -> Array:
+        """Every byte through the S-box or its inverse."""
+        out = [self.expressions.substitute(byte, direction) for byte in data.ravel().tolist()]
+        return np.array(out, np.int64).reshape(data.shape)
+
+    def xor(self, a: Array, b: Array) -> Array:
+        """The sum of two arrays."""
+        return xor_arrays(self.expressions, a, b)
+
+    def doubled(self, word: Word) -> Word:
+        """x + x: every bit one place up."""
+        if all(byte < CONSTANTS for byte in word):
+            value = 2 * int.from_bytes(bytes(word), "little") % (1 << 8 * len(word))
+            return tuple(value.to_bytes(len(word), "little"))
+
+        def shift(batch: Array) -> Array:
+            out = np.left_shift(batch, 1)
+            out[:, 1:] |= batch[:, :-1] >> 7
+            return out
+
+        plan = self.plan(("doubled", len(word)), shift, len(word))
+        return tuple(plan(self.expressions, word))
+
+    # ---- What the binder asks for
+
+    def body(self, entry: Entry, instruction: Instruction) -> Callable[..., Any]:
+        """The function that the binder calls with the sources and the immediates."""
+        concrete = self.numbers.body(entry, instruction)
+        symbolic = self._lanes.body(entry, instruction)
+
+        def run(*arguments: Any, **extra: Any) -> Any:
+            if all(is_constant(a) for a in arguments):
+                out = concrete(*[_uint8(a) for a in arguments], **extra)
+                return out if out.dtype == np.bool_ else out.astype(np.int64)
+            if entry.kind is Kind.NUMBERS:
+                raise outside(instruction, "an operand that is not constant")
+            return symbolic(*arguments, **extra)
+
+        return run
+
+    def test(self, entry: Entry, instruction: Instruction) -> Callable[..., tuple[Any, Any]]:
+        """ZF and CF of a test."""
+
+        def flags(*arguments: Array) -> tuple[Any, Any]:
+            try:
+                pair = entry.body(*[Symbols(a, self.expressions) for a in arguments])
+            except ValueError as error:
+                raise outside(instruction, str(error)) from None
+            zero, carry = (self.is_zero(tuple(s.ids.ravel().tolist())) for s in pair)
+            return zero, carry
+
+        return flags
+
+    def integer(self, entry: Scalar, bits: int, instruction: Instruction) -> Callable[..., Any]:
+        """The function that gives (result, cf, of, (zf, sf, pf) or None)."""
+        concrete, symbolic = (
+            self.numbers.integer(entry, bits, instruction),
+            self._integers.compute(entry, bits, instruction),
+        )
+
+        carries = entry.name in ("adc", "sbb", "rcl", "rcr")  # the carry may be the id of an unknown bit
+
+        def compute(*values: Any) -> Any:
+            known = all(type(v) is int for v in values)
+            if known and not (carries and values[-1] >= CONSTANTS):
+                return concrete(*values)
+            return symbolic(*values)
+
+        return compute
+
+    def address(self, value: Any, instruction: Instruction) -> int:
+        """A register's value in an address: known, or chosen by a few bits of a public input."""
+        if type(value) is not int and self.is_public(value):
+            self._choose(value)
+        return self.number(value, instruction, "an address")
+
+    def _choose(self, value: Word) -> None:
+        """Choose for the first input byte that the value depends on through few bits."""
+        for byte in value:
+            for atom, matrix in self.expressions.terms[byte >> 8]:
+                what = self.expressions.atoms[atom]
+                bits = sum(1 << bit for bit in range(8) if matrix >> 8 * bit & 0xFF)
+                if what[0] == "input":
+                    raise Choose(what[1], what[2], bits)
+                if what[0] == "sum":
+                    self._choose(what[1])
+
+    def number(self, value: Any, instruction: Instruction, what: str) -> int:
+        """A value that must be known."""
+        if type(value) is int:
+            return value
+        raise SecretDependence(f"{what} depends on {self.depends(value)}: {instruction.where()}")
+
+    def flag(self, value: Any, instruction: Instruction) -> int:
+        """A flag that decides where the run goes."""
+        if isinstance(value, Predicate):
+            return self._decide(value, instruction)
+        if isinstance(value, Unknown):
+            raise SecretDependence(f"a branch depends on {value.reason}: {instruction.where()}")
+        if value >= CONSTANTS:
+            raise SecretDependence(f"a branch depends on {self.depends((value,))}: {instruction.where()}")
+        return int(value)
+
+    def _decide(self, question: Predicate, instruction: Instruction) -> int:
+        try:
+            return int(self.counters.decide(question))
+        except SecretDependence as error:
+            raise SecretDependence(f"{error}: {instruction.where()}") from None
+
+    def bit(self, value: Any, instruction: Instruction) -> int:
+        """A flag in a sum: 0, 1 or the id of a byte whose bit 0 it is."""
+        if isinstance(value, Predicate):
+            return self._decide(value, instruction)
+        if isinstance(value, Unknown):
+            raise outside(instruction, f"a flag that depends on {value.reason}")
+        return int(value)
+
+    def select(self, flag: Any, yes: Any, no: Any, size: int, instruction: Instruction) -> Any:
+        """`yes` if the flag is set, else `no`; where it is an unknown bit: no XOR (bit AND (yes XOR no))."""
+        bit = self.bit(flag, instruction)
+        if bit < CONSTANTS:
+            return yes if bit else no
+        a, b = self.to_bytes(yes, size), self.to_bytes(no, size)
+        mask = Symbols(np.array([self.expressions.map(0xFF, bit)], np.int64), self.expressions)
+        try:
+            chosen = mask & Symbols(self.xor(a, b), self.expressions)
+        except ValueError:
+            raise outside(instruction, "a choice between values that are not constant") from None
+        return self.from_bytes(self.xor(b, chosen.ids))
+
+    def effective(self, binder: Any, operand: Any) -> Callable[[], Any]:
+        """What lea computes."""
+        return self._integers.effective(binder, operand)
+
+    # ---- Questions
+
+    def decided(self, question: Predicate | bool) -> bool:
+        """A question's answer under the assumptions."""
+        return question if isinstance(question, bool) else self.counters.decide(question)
+
+    def is_zero(self, word: Word) -> Any:
+        """Whether a word is 0, as a flag."""
+        flags = [self.expressions.varying(byte) for byte in word]
+        if any(byte & 0xFF & ~vary for byte, vary in zip(word, flags, strict=True)):
+            return 0
+        if not any(flags):
+            return 1
+        if self.is_public(word):
+            return self.counters.between(word, 0, 0)
+        places = [(byte, vary) for byte, vary in zip(word, flags, strict=True) if vary]
+        if len(places) == 1 and places[0][1].bit_count() == 1:
+            byte, vary = places[0]
+            return self.expressions.map(1 << 8 * (vary.bit_length() - 1), byte ^ vary)
+        return Unknown(f"whether a value of {self.depends(word)} is zero")
+
+    def is_public(self, word: Word) -> bool:
+        """Whether a word depends on public inputs alone."""
+        return self.counters.names(word) <= self.counters.public
+
+    def depends(self, value: Any) -> str:
+        """The names of the inputs that a value depends on."""
+        return ", ".join(sorted(self.counters.names(tuple(value)))) or "nothing"
+
+    # ---- Integers and bytes
+
+    def to_bytes(self, value: Any, size: int) -> Array:
+        """An int or a tuple of ids as `size` ids."""
+        if type(value) is int:
+            return self.numbers.to_bytes(value, size).astype(np.int64)
+        return np.array(value[:size], np.int64)
+
+    def from_bytes(self, data: Array) -> Any:
+        """Ids as an int if all are constant, else as a tuple of 8."""
+        if (data < CONSTANTS).all():
+            return int.from_bytes(data.astype(np.uint8).tobytes(), "little")
+        return (*data.tolist(), *[0] * (8 - len(data)))
+
+    def part(self, value: Any, start: int, size: int) -> Any:
+        """`size` bytes of a value from byte `start`."""
+        if type(value) is int:
+            return self.numbers.part(value, start, size)
+        return self.from_bytes(np.array(value[start : start + size], np.int64))
+
+    def insert(self, value: Any, start: int, size: int, part: Any) -> Any:
+        """A value with `size` bytes from byte `start` replaced."""
+        out = self.to_bytes(value, 8)
+        out[start : start + size] = self.to_bytes(part, 8)[:size]
+        return self.from_bytes(out)
+
+    def extend(self, value: Any, size: int, to: int) -> Any:
+        """Sign-extend from `size` to `to` bytes."""
+        if type(value) is int:
+            return self.numbers.extend(value, size, to)
+        sign = self.expressions.map(0xFF << 56, value[size - 1])
+        return self.from_bytes(np.array([*value[:size], *[sign] * (to - size)], np.int64))
+
+    def array(self, data: bytes | bytearray) -> Array:
+        """Constants as ids."""
+        return np.frombuffer(bytes(data), np.uint8).astype(np.int64)
+
+
+def is_constant(value: Any) -> bool:
+    """Whether an argument of a body is an immediate or an array of constants."""
+    return isinstance(value, int) or bool((value < CONSTANTS).all())
+
+
+def _uint8(value: Any) -> Any:
+    return value if isinstance(value, int) else value.astype(np.uint8)
