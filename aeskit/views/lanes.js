@@ -11,6 +11,9 @@ const fromHex = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parse
 const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const singular = (type) => (type === "polynomial" ? "bit" : type.slice(0, -1));
 
+/* JupyterLab's shortcuts match the focused element itself: each one that can have the focus says no. */
+const QUIET = { "data-lm-suppress-shortcuts": "true" };
+
 function node(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -94,7 +97,7 @@ function place(cell, type) {
 class LanesView {
   constructor(model, el) {
     Object.assign(this, { model, units: [], at: [0, 0], editor: null });
-    this.root = node("div", { class: "aeskit-lanes", "data-lm-suppress-shortcuts": "true" });
+    this.root = node("div", { class: "aeskit-lanes", ...QUIET });
     this.grid = node("table", { role: "grid", "aria-label": "register lanes" });
     this.info = node("div", { class: "aeskit-info" });
     this.caption = node("div", { class: "aeskit-caption", role: "status", "aria-live": "polite" });
@@ -106,9 +109,9 @@ class LanesView {
 
   toolbar() {
     const options = TYPES.map((type) => node("option", { value: type }, type));
-    this.select = node("select", { "aria-label": "cell type" }, ...options);
+    this.select = node("select", { "aria-label": "cell type", ...QUIET }, ...options);
     this.select.onchange = () => this.put("cells", this.select.value);
-    this.high = node("input", { type: "checkbox" });
+    this.high = node("input", { type: "checkbox", ...QUIET });
     this.high.onchange = () => this.put("high_first", this.high.checked);
     this.keys = node("span", { class: "aeskit-keys" });
     return node("div", { class: "aeskit-toolbar" }, node("label", {}, "cells ", this.select),
@@ -191,12 +194,10 @@ class LanesView {
       if (folded) name.classList.add("aeskit-folded");
       tr.append(name);
       this.units.push(row.map((cell, column) => {
-        const td = node("td", { class: this.gap(column) });
+        const td = node("td", { class: this.gap(column), ...(cell && { role: "gridcell", tabindex: "-1", ...QUIET }) });
         tr.append(td);
         if (!cell) return null;
         const unit = { td, cell, register, number, lane, title, row: this.units.length, column };
-        td.setAttribute("role", "gridcell");
-        td.setAttribute("tabindex", "-1");
         if (!register.editable) td.setAttribute("aria-readonly", "true");
         td.unit = unit;
         return unit;
@@ -329,7 +330,7 @@ class LanesView {
   edit(unit, typed = "") {
     if (!unit.register.editable) return this.say(`${unit.register.name} is computed: it cannot be edited`);
     const digits = unit.cell.width / 4, old = unit.td.textContent;
-    const input = node("input", { type: "text", maxlength: digits, size: digits, "aria-label": this.name(unit) });
+    const input = node("input", { type: "text", maxlength: digits, size: digits, "aria-label": this.name(unit), ...QUIET });
     input.value = typed || old;
     let open = true;
     const close = (save, onward) => {

@@ -91,17 +91,25 @@ def set_theme(server, theme: str) -> None:
     path.write_text(json.dumps({"theme": theme}), encoding="utf-8")
 
 
-@pytest.fixture
-def page(browser):
-    """A page that keeps the address of every request and everything that went wrong."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    made = context.new_page()
-    made.set_default_timeout(60_000)
-    made.requested, made.errors = [], []
-    made.on("request", lambda request: made.requested.append(request.url))
-    made.on("pageerror", lambda error: made.errors.append(str(error)))
-    yield made
-    context.close()
+@pytest.fixture(scope="session")
+def notebook(browser, server):
+    """Open a notebook once a theme and run it; the page keeps every request and every error."""
+    opened = {}
+
+    def page(name: str, theme: str = "JupyterLab Light"):
+        if (name, theme) not in opened:
+            set_theme(server, theme)
+            made = opened[name, theme] = browser.new_page(viewport={"width": 1280, "height": 1000})
+            made.set_default_timeout(60_000)
+            made.requested, made.errors = [], []
+            made.on("request", lambda request: made.requested.append(request.url))
+            made.on("pageerror", lambda error: made.errors.append(str(error)))
+            open_notebook(made, server, name)
+        return opened[name, theme]
+
+    yield page
+    for made in opened.values():
+        made.close()
 
 
 def open_notebook(page, server, name: str) -> None:
