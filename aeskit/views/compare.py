@@ -72,9 +72,9 @@ def in_blocks(results: Ways) -> list[Lanes]:
     made = []
     for start in range(0, longest, 16):
         judge = first[start : start + 16]
-        for name, data in results.items():
+        for number, (name, data) in enumerate(results.items()):
             part = data[start : start + 16]
-            heading = f"block {start // 16}" if data is first else ""
+            heading = "" if number else f"block {start // 16}"
             if part:
                 made.append(
                     Lanes(f"{name}, block {start // 16}", part, (name,), heading=heading).against(judge)

@@ -103,7 +103,11 @@ class LanesWidget(AnyWidget):
         )
         if not good:
             raise traitlets.TraitError(f"values must be hexadecimal strings of {sizes} bytes")
-        return values
+        if self._busy:
+            return values
+        # An edit made before the last answer arrived carries old values of what is computed: ours stand.
+        pairs = zip(self._shown, values, strict=True)
+        return [value if lanes.name in self._editable else lanes.data.hex() for lanes, value in pairs]
 
     def _edited(self, change: Any) -> None:
         if self._busy:

@@ -1,6 +1,5 @@
 """JupyterLab on a free loopback port with settings of its own, and Chromium that may reach nothing else."""
 
-import json
 import os
 import shutil
 import socket
@@ -84,28 +83,20 @@ def server(tmp_path_factory, browser):
             process.wait(20)
 
 
-def set_theme(server, theme: str) -> None:
-    """JupyterLab Light or JupyterLab Dark, for pages opened from now on."""
-    path = server.folder / "settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"theme": theme}), encoding="utf-8")
-
-
 @pytest.fixture(scope="session")
 def notebook(browser, server):
-    """Open a notebook once a theme and run it; the page keeps every request and every error."""
+    """Open a notebook once and run it; the page keeps every request and every error."""
     opened = {}
 
-    def page(name: str, theme: str = "JupyterLab Light"):
-        if (name, theme) not in opened:
-            set_theme(server, theme)
-            made = opened[name, theme] = browser.new_page(viewport={"width": 1280, "height": 1000})
+    def page(name: str):
+        if name not in opened:
+            made = opened[name] = browser.new_page(viewport={"width": 1280, "height": 1000})
             made.set_default_timeout(60_000)
             made.requested, made.errors = [], []
             made.on("request", lambda request: made.requested.append(request.url))
             made.on("pageerror", lambda error: made.errors.append(str(error)))
             open_notebook(made, server, name)
-        return opened[name, theme]
+        return opened[name]
 
     yield page
     for made in opened.values():
