@@ -37,6 +37,7 @@ def info(as_json: bool) -> None:
 @click.option("--key-bits", multiple=True, type=click.Choice(["128", "192", "256"]), help="Default: 256.")
 @click.option("--implementations", default="", help="Names or instruction sets, with commas.")
 @click.option("--peers", is_flag=True, help="Also libcrypto and libgcrypt, where they are.")
+@click.option("--goals", is_flag=True, help="Hold the figures for AES-256 against what the core is to reach.")
 @click.option("--passes", default=60, type=click.IntRange(5, 10_000), help="Short passes over all cells.")
 @click.option(
     "--json", "json_file", type=click.Path(dir_okay=False, writable=True), help="Write all figures."

@@ -8,7 +8,7 @@ from typing import Any
 
 from aeskit._native import ffi, lib
 from aeskit.buffers import BytesLike, block, fresh, readable, refuse, writable
-from aeskit.implementations import for_cipher
+from aeskit.implementations import choose, for_cipher
 from aeskit.keys import secret, xts_schedule
 
 MAX_UNIT = 16 << 20
@@ -40,6 +40,8 @@ class Cipher:
         """Expand the key; ValueError for its length, equal halves, or an implementation that cannot run."""
         self.implementations = for_cipher("xts", "encrypt", "decrypt", implementation=implementation)
         self._encrypt, self._decrypt = (row.function for row in self.implementations)
+        ivs = choose("ecb", "encrypt", force=self.implementations[0].instruction_set)
+        self._encrypt_ivs = ivs.function
         self._key = xts_schedule(key, allow_equal_halves)
         self._limit = _UNLIMITED if allow_long_units else MAX_UNIT
 
@@ -111,8 +113,8 @@ class Cipher:
     def _run_sectors(self, function: Any, source: Any, destination: Any, first: int, size: int) -> None:
         length, room = len(source), len(destination)
         first, size = _sector_number(first, "first_sector"), _sector_size(size, self._limit)
-        call = (function, self._key, source, length, destination, room, first, size, self._limit)
-        refusal = lib.core_xts_sectors(*call)
+        call = (source, length, destination, room, first, size, self._limit)
+        refusal = lib.core_xts_sectors(function, self._encrypt_ivs, self._key, *call)
         if refusal == lib.REFUSED_PARTIAL_SECTOR:
             raise ValueError(f"data must be a multiple of the sector size, {size} bytes, not {length}")
         if refusal == lib.REFUSED_SECTOR_NUMBER:

@@ -1,7 +1,7 @@
 /* clock_gettime is POSIX, not C11. */
 #define _POSIX_C_SOURCE 199309L
 
-#include "prototypes.h"
+#include "core.h"
 
 #include <time.h>
 
@@ -14,11 +14,41 @@ static uint64_t nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-uint64_t bench_calls(uintptr_t function, const uintptr_t arguments[6], uint64_t calls)
+/* What reading the clock adds to a measured time. */
+static uint64_t reading(void)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 8; i++) {
+        uint64_t start = nanoseconds(), taken = nanoseconds() - start;
+        least = taken < least ? taken : least;
+    }
+    return least;
+}
+
+static uint64_t bench_calls(uintptr_t function, const uintptr_t arguments[6], uint64_t calls)
 {
     six_arguments *call = (six_arguments *)function;
     uint64_t start = nanoseconds();
     for (uint64_t i = 0; i < calls; i++)
         call(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
     return nanoseconds() - start;
+}
+
+void bench_pass(uintptr_t clock, uint64_t iterations, uintptr_t function, const uintptr_t arguments[6], uint64_t calls,
+                uint64_t times[3])
+{
+    const uintptr_t chain[6] = {iterations};
+    times[0] = bench_calls(clock, chain, 1);
+    times[1] = bench_calls(function, arguments, calls);
+    times[2] = bench_calls(clock, chain, 1);
+    uint64_t overhead = reading();
+    for (int i = 0; i < 3; i++)
+        times[i] -= times[i] < overhead ? times[i] : overhead;
+}
+
+void bench_sectors(const struct bench_batch *batch, const uint8_t *source, uint8_t *destination, size_t length,
+                   uint64_t sector_size)
+{
+    core_xts_sectors(batch->function, batch->encrypt_ivs, batch->key, source, length, destination, length, 0,
+                     sector_size, sector_size);
 }

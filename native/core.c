@@ -6,7 +6,16 @@
 #include <string.h>
 
 #define BLOCK 16
-#define LINE 64 /* bytes of a cache line */
+#define LINE 64  /* bytes of a cache line */
+#define BATCH 64 /* sectors whose IVs are encrypted together */
+
+/* Volatile: a memset of memory that is not read again would be dropped. */
+static void clear(volatile void *memory, size_t size)
+{
+    volatile uint64_t *words = memory;
+    for (size_t i = 0; i < size / sizeof *words; i++)
+        words[i] = 0;
+}
 
 /* A line before the memory handed out holds its size, so that its release can clear it. */
 void *core_allocate(size_t size)
@@ -26,12 +35,11 @@ void core_release(void *pointer)
 {
     if (!pointer)
         return;
-    volatile uint8_t *memory = (uint8_t *)pointer - LINE;
+    uint8_t *memory = (uint8_t *)pointer - LINE;
     size_t whole;
-    memcpy(&whole, (uint8_t *)pointer - LINE, sizeof whole);
-    for (size_t i = 0; i < whole; i++) /* volatile: a memset before free would be dropped */
-        memory[i] = 0;
-    free((uint8_t *)pointer - LINE);
+    memcpy(&whole, memory, sizeof whole);
+    clear(memory, whole);
+    free(memory);
 }
 
 static int is_key_length(size_t length)
@@ -184,8 +192,20 @@ int core_xts_piece(xts_function function, const struct xts_key *key, const uint8
     return ACCEPTED;
 }
 
-int core_xts_sectors(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
-                     uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size, uint64_t limit)
+/* The encrypted IVs of `count` consecutive sectors: independent blocks, so that they fill registers. */
+static void first_tweaks(ecb_function encrypt, const struct aes_key *key, uint64_t sector, size_t count,
+                         uint8_t tweaks[][BLOCK])
+{
+    memset(tweaks, 0, count * BLOCK);
+    for (size_t i = 0; i < count; i++)
+        for (int byte = 0; byte < 8; byte++)
+            tweaks[i][byte] = (uint8_t)((sector + i) >> 8 * byte);
+    encrypt(key, tweaks[0], tweaks[0], count * BLOCK);
+}
+
+int core_xts_sectors(xts_function function, ecb_function encrypt_ivs, const struct xts_key *key, const uint8_t *source,
+                     size_t length, uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size,
+                     uint64_t limit)
 {
     if (sector_size < BLOCK)
         return REFUSED_SHORT;
@@ -197,12 +217,14 @@ int core_xts_sectors(xts_function function, const struct xts_key *key, const uin
     if (sectors && first_sector > UINT64_MAX - (sectors - 1))
         return REFUSED_SECTOR_NUMBER;
     int refusal = check_buffers(source, length, destination, room);
+    _Alignas(LINE) uint8_t tweaks[BATCH][BLOCK];
     for (uint64_t i = 0; !refusal && i < sectors; i++) {
-        uint8_t tweak[BLOCK] = {0};
-        for (int byte = 0; byte < 8; byte++)
-            tweak[byte] = (uint8_t)((first_sector + i) >> 8 * byte);
-        function(key, source + i * sector_size, destination + i * sector_size, sector_size, tweak, XTS_FIRST);
+        if (i % BATCH == 0)
+            first_tweaks(encrypt_ivs, &key->tweak, first_sector + i, sectors - i < BATCH ? sectors - i : BATCH, tweaks);
+        function(key, source + i * sector_size, destination + i * sector_size, sector_size, tweaks[i % BATCH], 0);
     }
+    if (!refusal)
+        clear(tweaks, sizeof tweaks);
     return refusal;
 }
 

@@ -66,8 +66,18 @@ int core_xts(xts_function function, const struct xts_key *key, const uint8_t *so
              uint8_t *destination, size_t room, const uint8_t tweak[16], uint64_t limit);
 int core_xts_piece(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
                    uint8_t *destination, size_t room, struct xts_unit *unit, int last, uint64_t limit);
-int core_xts_sectors(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
-                     uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size, uint64_t limit);
+int core_xts_sectors(xts_function function, ecb_function encrypt_ivs, const struct xts_key *key, const uint8_t *source,
+                     size_t length, uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size,
+                     uint64_t limit);
+
+/* `length` bytes of sectors by core_xts_sectors, as a call of six integers for bench_pass. */
+struct bench_batch {
+    xts_function function;
+    ecb_function encrypt_ivs;
+    const struct xts_key *key;
+};
+void bench_sectors(const struct bench_batch *batch, const uint8_t *source, uint8_t *destination, size_t length,
+                   uint64_t sector_size);
 
 /* What compiled this: "GCC 12.2.0"; empty where unknown. */
 const char *core_compiler(void);

@@ -1,6 +1,6 @@
 #include "prototypes.h"
 
-/* Other libraries, loaded at run time: each operation as one call of six integers, for bench_calls. */
+/* Other libraries, loaded at run time: each operation as one call of six integers, for bench_pass. */
 
 typedef int evp_init(void *context, void *cipher, void *engine, void *key, const uint8_t *iv, int direction);
 typedef int evp_update(void *context, uint8_t *destination, int *written, const uint8_t *source, int length);

@@ -89,8 +89,10 @@ void xts_decrypt_vaes_avx512_256(
 void xts_decrypt_vaes_avx512_512(
     const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t tweak[16], uint32_t flags);
 
-/* Call `function` with six integer arguments `calls` times in a row; the nanoseconds that it took. */
-uint64_t bench_calls(uintptr_t function, const uintptr_t arguments[6], uint64_t calls);
+/* Nanoseconds of clock(iterations), then of `calls` calls of `function` with six integer arguments in a row, then of
+   clock(iterations) again; without what reading the time takes. */
+void bench_pass(uintptr_t clock, uint64_t iterations, uintptr_t function, const uintptr_t arguments[6], uint64_t calls,
+    uint64_t times[3]);
 
 /* Another library's cipher with its key set: what it calls a context, how a message starts, how it runs. */
 struct peer {

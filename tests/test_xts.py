@@ -109,6 +109,19 @@ def test_sectors(direction, sector_size, first):
     assert getattr(cipher, direction + "_sectors")(b"", first, sector_size) == b""
 
 
+@pytest.mark.parametrize("count", [63, 64, 65, 131])
+@pytest.mark.parametrize("instruction_set", machines.every("xts"))
+def test_many_sectors(instruction_set, count):
+    """More than one batch of IVs: the tweak of every sector is its own number."""
+    cipher, first, size = xts.Cipher(KEYS[64], implementation=instruction_set), 2**64 - 200, 33
+    data = (DATA * 3)[: count * size]
+    numbered = ((first + i).to_bytes(16, "little") for i in range(count))
+    parts = [data[i * size : (i + 1) * size] for i in range(count)]
+    expected = b"".join(peer.xts(KEYS[64], iv, part) for iv, part in zip(numbered, parts, strict=True))
+    assert cipher.encrypt_sectors(data, first, size) == expected
+    assert cipher.decrypt_sectors(expected, first, size) == data
+
+
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("instruction_set", machines.every("xts"))
 def test_pieces(direction, instruction_set):

@@ -9,11 +9,15 @@ from typing import Any
 
 from aeskit import _native
 from aeskit.bench.measure import Call, address
-from aeskit.implementations import Implementation
+from aeskit.implementations import Implementation, choose
 
 PAGE = 4096
-HALF_PAGE = PAGE // 2
-"""How far the destination lies from the source modulo a page, so that loads and stores do not alias."""
+KEY, DESTINATION, IV = 1024, 2048, 3072
+"""Where keys, destination and IV begin in their pages; the source at 0. On many CPUs a load waits for an
+earlier store with the same low 12 bits of the address; messages up to 1,024 bytes, so placed, have none."""
+
+WORKLOADS = {"batch": 256}
+"""Several messages a call: their number. ``batch``: consecutive XTS sectors, the IVs encrypted together."""
 
 STEALING = 3
 XTS_FIRST = 1
@@ -28,6 +32,19 @@ class Cell:
     implementation: Implementation
     key_bits: int
     size: int
+    workload: str = ""
+    """What is done with messages of that size: one a call, or one of `WORKLOADS`."""
+
+    @property
+    def operation(self) -> str:
+        """Mode, direction and workload: ``xts encrypt, batch``."""
+        words = f"{self.implementation.mode} {self.implementation.direction}"
+        return f"{words}, {self.workload}" if self.workload else words
+
+    @property
+    def messages(self) -> int:
+        """How many messages one call takes."""
+        return WORKLOADS[self.workload] if self.workload else 1
 
     @property
     def runs(self) -> bool:
@@ -38,53 +55,101 @@ class Cell:
 
 
 class Workspace:
-    """Source and destination for messages up to `size` bytes, page aligned, half a page apart."""
+    """Source and destination for messages up to `size` bytes."""
 
     def __init__(self, size: int) -> None:
         """Allocate both and fill the source with random bytes."""
-        self._memory = ffi.new("uint8_t[]", 2 * size + 4 * PAGE)
-        start = -int(ffi.cast("uintptr_t", self._memory)) % PAGE
-        ffi.memmove(self._memory + start, os.urandom(size), size)
-        self.source = _pointer(self._memory) + start
-        self.destination = self.source + -(-size // PAGE) * PAGE + HALF_PAGE
+        self._memory = placed("uint8_t *", 2 * size + 2 * PAGE, 0)
+        self.source = pointer(self._memory.data)
+        ffi.memmove(self._memory.data, os.urandom(size), size)
+        self.destination = self.source + -(-size // PAGE) * PAGE + DESTINATION
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Memory with a chosen place in its page."""
+
+    data: Any
+    keep: Any
+
+
+def placed(kind: str, size: int, offset: int) -> Placed:
+    """Zeroed memory of `size` bytes as the C pointer type `kind`, `offset` bytes into a page."""
+    memory = ffi.new("uint8_t[]", size + 2 * PAGE)
+    start = -pointer(memory) % PAGE + offset
+    return Placed(ffi.cast(kind, memory + start), memory)
+
+
+def iv() -> Placed:
+    """16 random bytes."""
+    made = placed("uint8_t *", 16, IV)
+    ffi.memmove(made.data, os.urandom(16), 16)
+    return made
+
+
+def pointer(data: Any) -> int:
+    """The address of a C object, as an argument of a native call."""
+    return int(ffi.cast("uintptr_t", data))
 
 
 def prepare(cell: Cell, space: Workspace) -> Call:
     """The native call of `cell` with a fresh random key and IV, over the buffers of `space`."""
-    return _ARGUMENTS[cell.implementation.mode](cell, space)
+    make = _batch if cell.workload == "batch" else _ARGUMENTS[cell.implementation.mode]
+    return make(cell, space)
 
 
-def _message(cell: Cell, space: Workspace, context: Any, *more: int) -> Call:
-    start = ffi.new("uint8_t[16]", os.urandom(16))
-    arguments = (_pointer(context), space.source, space.destination, cell.size, _pointer(start), *more)
+def _message(cell: Cell, space: Workspace, context: Placed, *more: int) -> Call:
+    start = iv()
+    arguments = (
+        pointer(context.data),
+        space.source,
+        space.destination,
+        cell.size,
+        pointer(start.data),
+        *more,
+    )
     return Call(address(cell.implementation.name), arguments, (context, start, space))
 
 
 def _block_mode(cell: Cell, space: Workspace, *more: int) -> Call:
-    context = ffi.new("struct aes_key *")
-    _expand(context, cell.key_bits)
-    return _message(cell, space, context, *more)
+    return _message(cell, space, aes_key(cell.key_bits), *more)
+
+
+def aes_key(key_bits: int) -> Placed:
+    """The schedule of a random key."""
+    made = placed("struct aes_key *", ffi.sizeof("struct aes_key"), KEY)
+    _expand(made.data, key_bits)
+    return made
+
+
+def xts_key(key_bits: int) -> Placed:
+    """The schedules of two random keys."""
+    made = placed("struct xts_key *", ffi.sizeof("struct xts_key"), KEY)
+    for half in ("tweak", "data"):
+        _expand(ffi.addressof(made.data[0], half), key_bits)
+    return made
 
 
 def _xts(cell: Cell, space: Workspace) -> Call:
-    context = ffi.new("struct xts_key *")
-    for half in ("tweak", "data"):
-        _expand(ffi.addressof(context, half), cell.key_bits)
-    return _message(cell, space, context, XTS_FIRST)
+    return _message(cell, space, xts_key(cell.key_bits), XTS_FIRST)
+
+
+def _batch(cell: Cell, space: Workspace) -> Call:
+    key, row = xts_key(cell.key_bits), cell.implementation
+    ivs = choose("ecb", "encrypt", force=row.instruction_set)
+    batch = ffi.new("struct bench_batch *", (row.function, ivs.function, key.data))
+    arguments = (pointer(batch), space.source, space.destination, cell.messages * cell.size, cell.size)
+    return Call(address("bench_sectors"), arguments, (batch, key, space))
 
 
 def _keys(cell: Cell, space: Workspace) -> Call:
-    context = ffi.new("struct aes_key *")
-    arguments = (_pointer(context), space.source, cell.key_bits // 8)
-    return Call(address(cell.implementation.name), arguments, (context, space))
+    made = placed("struct aes_key *", ffi.sizeof("struct aes_key"), KEY)
+    arguments = (pointer(made.data), space.source, cell.key_bits // 8)
+    return Call(address(cell.implementation.name), arguments, (made, space))
 
 
 def _expand(context: Any, key_bits: int) -> None:
     lib.keys_expand_aesni(context, os.urandom(key_bits // 8), key_bits // 8)
-
-
-def _pointer(data: Any) -> int:
-    return int(ffi.cast("uintptr_t", data))
 
 
 _ARGUMENTS: dict[str, Callable[[Cell, Workspace], Call]] = {

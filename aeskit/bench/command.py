@@ -12,10 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from aeskit.bench import peers as other_libraries
-from aeskit.bench.report import render
+from aeskit.bench.cells import Cell
+from aeskit.bench.goals import judge
+from aeskit.bench.report import render, render_goals
 from aeskit.bench.table import SIZES, Run, cells, runnable
 from aeskit.bench.table import run as measure_run
-from aeskit.cpu import detect
+from aeskit.cpu import CPU, detect
 from aeskit.implementations import ALL
 
 MAX_SIZE = 1 << 24
@@ -30,20 +32,28 @@ def run(
     peers: bool,
     passes: int,
     json_file: str | None,
+    goals: bool,
 ) -> None:
     """Measure and print; ValueError for a size or a name that cannot be."""
     cpu, console = detect(), Console()
-    names = _names(implementations)
-    chosen = runnable(cpu, modes or DEFAULT_MODES, names)
-    if not chosen:
-        raise ValueError(f"none of the implementations asked for can run on this CPU ({cpu.name})")
-    table = cells(chosen, [int(bits) for bits in key_bits] or [256], parse_sizes(sizes) or SIZES)
+    table = _table(cpu, modes or DEFAULT_MODES, sizes, key_bits, _names(implementations))
     found = other_libraries.found() if peers else []
     with _progress(console, passes) as step:
         result = measure_run(cpu, table, passes, found, step)
     render(result, console)
+    if goals:
+        render_goals(result, judge(result), console)
     if json_file:
         _write(Path(json_file), cpu.name, result)
+
+
+def _table(
+    cpu: CPU, modes: Sequence[str], sizes: str, key_bits: Sequence[str], names: list[str]
+) -> list[Cell]:
+    chosen = runnable(cpu, modes, names)
+    if not chosen:
+        raise ValueError(f"none of the implementations asked for can run on this CPU ({cpu.name})")
+    return cells(chosen, [int(bits) for bits in key_bits] or [256], parse_sizes(sizes) or SIZES)
 
 
 def parse_sizes(text: str) -> list[int]:

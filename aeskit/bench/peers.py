@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aeskit import _native
-from aeskit.bench.cells import Workspace
+from aeskit.bench.cells import Workspace, iv, pointer
 from aeskit.bench.measure import Call, address
 
 ffi = _native.ffi
@@ -92,9 +92,9 @@ def found() -> list[Peer]:
 def _call(function: str, context: int, start: int, run: int, size: int, space: Workspace) -> Call:
     peer = ffi.new("struct peer *")
     peer.context, peer.start, peer.run = (ffi.cast("void *", value) for value in (context, start, run))
-    iv = ffi.new("uint8_t[16]", os.urandom(16))
-    first, last = (int(ffi.cast("uintptr_t", value)) for value in (peer, iv))
-    return Call(address(function), (first, space.source, space.destination, size, last), (peer, iv, space))
+    start_from = iv()
+    arguments = (pointer(peer), space.source, space.destination, size, pointer(start_from.data))
+    return Call(address(function), arguments, (peer, start_from, space))
 
 
 def _load(name: str) -> Any:

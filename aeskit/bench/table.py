@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from aeskit.bench import code, limit
 from aeskit.bench.cells import Cell, Workspace, prepare
-from aeskit.bench.limit import Limit, best, limits
+from aeskit.bench.limit import Limit, best
 from aeskit.bench.measure import Call, Figure, measure
 from aeskit.bench.peers import Peer
 from aeskit.cpu import CPU
 from aeskit.implementations import ALL, Implementation
 
 SIZES = (16, 64, 128, 256, 512, 1024, 1420, 4096, 8192, 16384)
+SECTORS = (512, 4096)
+"""The sizes that are also measured in a batch, where the mode is XTS."""
 KEY_BITS = (128, 192, 256)
 
 
@@ -29,17 +32,24 @@ class Row:
     size: int
     """Bytes of the message; for key expansion, of the key."""
     cycles: float
+    """Of one message; where one call takes several, their mean."""
     spread: float
     bytes_a_cycle: float
     percent: float | None
     """Of the limit in the widest register that the implementation uses; None for key expansion."""
     noisy: bool
+    ours: bool
+    """Whether it is one of the implementations of this project."""
+    code_bytes: int | None
+    """Machine code of the function; None where it is not known."""
 
 
 @dataclass(frozen=True)
 class Run:
     """What a benchmark measured: the limits first, then the rows."""
 
+    gigahertz: float
+    """The core's clock as the chains of additions gave it."""
     limits: list[Limit]
     rows: list[Row]
 
@@ -62,7 +72,12 @@ def cells(chosen: Sequence[Implementation], key_bits: Sequence[int], sizes: Sequ
         for bits in key_bits
         for size in (sizes[:1] if implementation.mode == "keys" else sizes)
     ]
-    return [cell for cell in made if cell.runs]
+    batches = [
+        replace(cell, workload="batch")
+        for cell in made
+        if cell.implementation.mode == "xts" and cell.size in SECTORS
+    ]
+    return [cell for cell in made + batches if cell.runs]
 
 
 def run(
@@ -72,16 +87,19 @@ def run(
     peers: Sequence[Peer] = (),
     step: Callable[[], None] = lambda: None,
 ) -> Run:
-    """Measure the limits of `cpu`, the one at hand, then all cells and those of `peers`, interleaved.
+    """Measure the limits of `cpu`, the one at hand, all cells and those of `peers`, interleaved.
 
     `step` is called after each pass over them.
     """
-    space = Workspace(max((cell.size for cell in chosen), default=16))
-    found = limits(cpu)
+    space = Workspace(max((cell.size * cell.messages for cell in chosen), default=16))
+    bounds = limit.calls(cpu)
     ours = [(cell, cell.implementation.instruction_set, prepare(cell, space)) for cell in chosen]
     calls = ours + _peer_calls(chosen, peers, space)
-    figures = measure([call for _, _, call in calls], passes, step)
-    return Run(found, [_row(cell, name, f, found) for (cell, name, _), f in zip(calls, figures, strict=True)])
+    figures = measure([*bounds, *(call for _, _, call in calls)], passes, step)
+    found = limit.limits(cpu, figures[: len(bounds)])
+    measured = zip(calls, figures[len(bounds) :], strict=True)
+    rows = [_row(cell, name, figure, found) for (cell, name, _), figure in measured]
+    return Run(figures[0].gigahertz, found, rows)
 
 
 Named = tuple[Cell, str, Call]
@@ -93,23 +111,28 @@ def _peer_calls(chosen: Sequence[Cell], peers: Sequence[Peer], space: Workspace)
     widest: dict[tuple[str, str, int, int], Cell] = {}
     for cell in sorted(chosen, key=lambda cell: cell.implementation.vl):
         implementation = cell.implementation
-        widest[implementation.mode, implementation.direction, cell.key_bits, cell.size] = cell
+        if not cell.workload:
+            widest[implementation.mode, implementation.direction, cell.key_bits, cell.size] = cell
     made = [(cell, peer.name, peer.call(*place, space)) for place, cell in widest.items() for peer in peers]
     return [(cell, name, call) for cell, name, call in made if call]
 
 
 def _row(cell: Cell, name: str, figure: Figure, found: list[Limit]) -> Row:
     implementation = cell.implementation
-    rate = cell.size / figure.cycles
+    cycles = figure.cycles / cell.messages
+    rate = cell.size / cycles
+    ours = name == implementation.instruction_set
     limit = best(found, implementation.vl).bytes_a_cycle(cell.key_bits)
     return Row(
-        operation=f"{implementation.mode} {implementation.direction}",
+        operation=cell.operation,
         name=name,
         key_bits=cell.key_bits,
         size=cell.size,
-        cycles=figure.cycles,
+        cycles=cycles,
         spread=figure.spread,
         bytes_a_cycle=rate,
         percent=None if implementation.mode == "keys" else 100 * rate / limit,
         noisy=figure.noisy,
+        ours=ours,
+        code_bytes=code.sizes().get(implementation.name) if ours else None,
     )
