@@ -43,6 +43,29 @@ def _special(*names: str) -> Callable[[Callable[[Binder], Execute]], Callable[[B
     return enter
 
 
+_PREFIXES = b"\x26\x2e\x36\x3e\x64\x65\x66\x67\xf2\xf3"
+
+
+def _prefixed(instruction: d.Instruction, prefix: int) -> bool:
+    """Whether a legacy prefix is among those before the opcode."""
+    code = instruction.code
+    return prefix in code[: len(code) - len(code.lstrip(_PREFIXES))]
+
+
+def _full_size(*names: str) -> Callable[[Callable[[Binder], Execute]], Callable[[Binder], Execute]]:
+    """Enter what is known in 64 bits alone: with a 66 prefix AMD and Intel do not agree."""
+
+    def enter(make: Callable[[Binder], Execute]) -> Callable[[Binder], Execute]:
+        def checked(b: Binder) -> Execute:
+            if _prefixed(b.ins, 0x66):
+                raise unknown(b.ins)
+            return make(b)
+
+        return _special(*names)(checked)
+
+    return enter
+
+
 def conditional(b: Binder) -> Execute | None:
     """jcc, setcc and cmovcc; None for anything else."""
     for prefix, make in (("cmov", _cmov), ("set", _set), ("j", _jump_if)):
@@ -88,7 +111,7 @@ def _set(b: Binder, names: tuple[str, ...], test: Callable[..., Any]) -> Execute
 
 
 # TEMP := target; RIP := TEMP
-@_special("jmp")
+@_full_size("jmp")
 def _jump(b: Binder) -> Execute:
     where = _where(b)
     return lambda: where()
@@ -104,7 +127,7 @@ def _where(b: Binder) -> Callable[[], int]:
 
 
 # RSP := RSP − 8; [RSP] := RIP; RIP := target
-@_special("call")
+@_full_size("call")
 def _call(b: Binder) -> Execute:
     where, push, back = _where(b), _pusher(b), b.ins.following
 
@@ -117,7 +140,7 @@ def _call(b: Binder) -> Execute:
 
 
 # RIP := [RSP]; RSP := RSP + 8 + imm16
-@_special("ret")
+@_full_size("ret")
 def _return(b: Binder) -> Execute:
     pop, gpr, known, ins = _popper(b, 8), b.state.gpr, b.domain.address, b.ins
     more = sum(o.value for o in ins.operands if isinstance(o, d.Immediate))
@@ -153,20 +176,20 @@ def _popper(b: Binder, size: int) -> Callable[[], Any]:
     return pop
 
 
-@_special("push")
+@_full_size("push")
 def _push(b: Binder) -> Execute:
     fetch, push = b.integer(b.ins.operands[0]), _pusher(b)
     return lambda: push(fetch())
 
 
-@_special("pop")
+@_full_size("pop")
 def _pop(b: Binder) -> Execute:
     store, pop = b.store_integer(b.ins.operands[0]), _popper(b, 8)
     return lambda: store(pop())
 
 
 # RSP := RBP; RBP := [RSP]; RSP := RSP + 8
-@_special("leave")
+@_full_size("leave")
 def _leave(b: Binder) -> Execute:
     gpr, pop = b.state.gpr, _popper(b, 8)
 
@@ -304,6 +327,8 @@ def _multiply(b: Binder) -> Execute:
 @_special("jrcxz", "jecxz", "loop")
 def _jump_count(b: Binder) -> Execute:
     target, name, gpr = b.ins.operands[0], b.ins.mnemonic, b.state.gpr
+    if name == "loop" and _prefixed(b.ins, 0x67):
+        raise unknown(b.ins)
     address = target.address if isinstance(target, d.Target) else 0
     known, ins = b.domain.number, b.ins
 

@@ -108,7 +108,7 @@ class _Run:
     def __init__(self, machine: Machine, engine: Engine) -> None:
         self.machine, self.engine = machine, engine
         self.mirror = {r.address: r.data.copy() for r in machine.memory.regions if "w" in r.permissions}
-        self.defined = _MODELLED
+        self.defined = MODELLED
         self.made = self.address = 0
         machine.memory.log = []
 
@@ -138,7 +138,7 @@ class _Run:
         except MachineError as error:
             return Difference("run", f"stopped: {error}", "going on")
         undefined, modified = flags_of(instruction.code)
-        self.defined = (self.defined | modified) & ~undefined & _MODELLED
+        self.defined = (self.defined | modified) & ~undefined & MODELLED
         return registers(self.machine, step.registers, self.engine.width, self.defined) or self._memory(step)
 
     def _mirror(self, address: int, line: bytes) -> None:
@@ -222,7 +222,7 @@ def _bytes(region: Region, theirs: Any, begin: int, end: int) -> Difference | No
     return Difference(name, f"{ours[at]:02x}", f"{theirs[begin + at]:02x}")
 
 
-_MODELLED = sum(1 << bit for name, bit in FLAG_BITS.items() if name != "af")
+MODELLED = sum(1 << bit for name, bit in FLAG_BITS.items() if name != "af")
 
 
 @lru_cache(maxsize=1 << 16)

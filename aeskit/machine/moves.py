@@ -79,7 +79,7 @@ def movhlps(a: Array, b: Array) -> Array:
 
 
 # DEST[63:0] := SRC[63:0], DEST[127:64] := SRC[63:0]
-@vector("movddup:8", kind=MOVE, arity=1, unaligned=True)
+@vector("movddup:8", kind=MOVE, arity=1, unaligned=True, scattered=True)
 def movddup(a: Array) -> Array:
     """The even quadword twice."""
     return np.concatenate((a[..., :8], a[..., :8]), -1)

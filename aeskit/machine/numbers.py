@@ -39,11 +39,14 @@ class Numbers:
     def integer(self, entry: Scalar, bits: int, instruction: Instruction) -> Callable[..., Any]:
         """The function that gives (result, cf, of, (zf, sf, pf) or None)."""
         body, mask, top, from_result = entry.body, (1 << bits) - 1, bits - 1, bool(entry.flags)
+        zero_alone = entry.flags == "z"
 
         def compute(*values: int) -> tuple[int, Any, Any, Any]:
             r, cf, of = body(bits, *values)
             r &= mask
             flags = (int(r == 0), r >> top, _PARITY[r & 0xFF]) if from_result else None
+            if zero_alone:
+                flags = (int(r == 0), 0, 0)
             return r, cf, of, flags
 
         return compute

@@ -88,7 +88,7 @@ class Binder:
         row = (-1, 16) if width % 16 == 0 else (1, width)
         if operand.broadcast:
             return lambda: np.tile(memory.read(address(), width), size // width).reshape(-1, 16)
-        if self.ins.mask and not entry.to_flags and width == size and entry.element:
+        if self.ins.mask and not (entry.to_flags or entry.scattered) and width == size and entry.element:
             k, number, element = self.state.k, self.ins.mask, entry.element
             return lambda: memory.read_masked(address(), spread(k[number], element, size)).reshape(row)
         return lambda: memory.read(address(), width).reshape(row)

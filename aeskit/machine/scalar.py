@@ -162,7 +162,7 @@ def rcl(n: int, a: int, count: int, carry: int) -> Result:
     c = _count(n, count) % (n + 1)
     wide = carry << n | a
     r = (wide << c | wide >> n + 1 - c) & _ones(n + 1)
-    return r & _ones(n), r >> n, (r >> n ^ r >> n - 1) & 1
+    return (r & _ones(n), r >> n, (r >> n ^ r >> n - 1) & 1) if _count(n, count) else (a, None, None)
 
 
 @scalar("rcr", kind=LINEAR, flags="")
@@ -171,7 +171,7 @@ def rcr(n: int, a: int, count: int, carry: int) -> Result:
     c = _count(n, count) % (n + 1)
     wide = carry << n | a
     r = (wide >> c | wide << n + 1 - c) & _ones(n + 1)
-    return r & _ones(n), r >> n, (r >> n - 1 ^ r >> n - 2) & 1
+    return (r & _ones(n), r >> n, (r >> n - 1 ^ r >> n - 2) & 1) if _count(n, count) else (a, None, None)
 
 
 # DEST := DEST << COUNT, the vacated bits from SRC's top (SHRD: right, from its bottom)
@@ -304,7 +304,7 @@ def lzcnt(n: int, a: int) -> Result:
     return n - a.bit_length(), int(a == 0), None
 
 
-@scalar("popcnt", kind=NUMBERS)
+@scalar("popcnt", kind=NUMBERS, flags="z")
 def popcnt(n: int, a: int) -> Result:
     """Ones."""
     return a.bit_count(), 0, 0

@@ -72,6 +72,8 @@ class Entry:
     """A memory operand may be unaligned in the legacy form too (movdqu)."""
     to_mask: bool = False
     """The body gives a Boolean an element, for a mask register."""
+    scattered: bool = False
+    """An element may come from any element of memory: a mask spares no load (SDM, class E4NF)."""
     to_flags: bool = False
     """The body gives (zf, cf); sf, of, af and pf are cleared."""
 

@@ -29,21 +29,21 @@ def _one(count: Array | int, like: Array) -> Array:
 
 
 # COUNT > element bits − 1: 0; ELSE DEST[i] := SRC1[i] << COUNT
-@family("psll{}", "wdq", kind=LINEAR, control=(1,))
+@family("psll{}", "wdq", kind=LINEAR, control=(1,), scattered=True)
 def psll(size: int) -> Callable[[Array, Array | int], Array]:
     """Left, all by one count."""
     return lambda a, n: to_bytes(_left(words(a, size), _one(n, words(a, size)), 8 * size))
 
 
 # COUNT > element bits − 1: 0; ELSE DEST[i] := SRC1[i] >> COUNT
-@family("psrl{}", "wdq", kind=LINEAR, control=(1,))
+@family("psrl{}", "wdq", kind=LINEAR, control=(1,), scattered=True)
 def psrl(size: int) -> Callable[[Array, Array | int], Array]:
     """Right, zeros in."""
     return lambda a, n: to_bytes(_right(words(a, size), _one(n, words(a, size)), 8 * size))
 
 
 # COUNT > element bits − 1: COUNT := element bits − 1; DEST[i] := SignExtend(SRC1[i] >> COUNT)
-@family("psra{}", "wdq", kind=LINEAR, control=(1,))
+@family("psra{}", "wdq", kind=LINEAR, control=(1,), scattered=True)
 def psra(size: int) -> Callable[[Array, Array | int], Array]:
     """Right, the sign in."""
     return lambda a, n: to_bytes(signed(a, size) >> min(_count(n), 8 * size - 1))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from aeskit.machine.semantics import Array, Kind, family, join, split, vector
+from aeskit.machine import semantics
+from aeskit.machine.semantics import Array, Kind, join, split
 
 MOVE = Kind.MOVE
+vector, family = partial(semantics.vector, scattered=True), partial(semantics.family, scattered=True)
 
 
 def _fields(imm: int, bits: int, count: int) -> list[int]:
@@ -217,7 +220,7 @@ vector("blendvpd", kind=MOVE, arity=3, control=(2,))(_blend_by_sign(8))
 
 
 # DEST[i] := IF k[i] THEN SRC2[i] ELSE SRC1[i]
-@vector(
+@semantics.vector(
     "pblendmb:1",
     "pblendmw:2",
     "pblendmd:4",
