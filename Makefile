@@ -28,7 +28,7 @@ lint: setup
 	$(VENV)/bin/mypy
 
 test: lint
-	$(VENV)/bin/pytest -n 2
+	$(VENV)/bin/pytest -n 2 --dist loadgroup
 
 clean:
 	rm -rf $(VENV) build

@@ -100,7 +100,7 @@ def command(folder: Path, port: int) -> list[str]:
         "ServerApp.open_browser": False,
         "ServerApp.root_dir": folder,
         "ServerApp.answer_yes": True,
-        "ServerApp.log_level": "ERROR",
+        "Application.log_level": "ERROR",
         "LabApp.default_url": f"/lab/tree/{FIRST}",
         "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
         "LabApp.news_url": None,

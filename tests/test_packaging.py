@@ -24,13 +24,14 @@ def unpacked(tmp_path_factory):
     return folder / "unpacked"
 
 
-def test_wheel_has_every_file_of_the_package_and_the_data(unpacked):
+def test_wheel_has_every_file_of_the_package_the_data_and_the_notebooks(unpacked):
     def kept(path: Path) -> bool:
         return path.is_file() and "__pycache__" not in path.parts and path.name != ".gitkeep"
 
     package = {path.relative_to(ROOT) for path in (ROOT / "aeskit").rglob("*") if kept(path)}
     data = {Path("aeskit") / path.relative_to(ROOT) for path in (ROOT / "data").rglob("*") if kept(path)}
-    assert package | data <= {path.relative_to(unpacked) for path in unpacked.rglob("*")}
+    books = {Path("aeskit") / path.relative_to(ROOT) for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert package | data | books <= {path.relative_to(unpacked) for path in unpacked.rglob("*")}
 
 
 def test_wheel_runs_away_from_the_sources(unpacked):

@@ -244,10 +244,12 @@ class LanesView {
   describe(unit) {
     if (!unit || this.problem) return;
     const value = read(this.lanes(unit), unit.cell), { width } = unit.cell;
+    const differs = unit.marked ? " (differs)" : "", where = `${unit.title}, ${place(unit.cell, this.type)}`;
+    const { byte, bit } = unit.cell, { order } = unit.register;
+    if (width === 1) return void (this.info.textContent = `${where}, the coefficient of ${power(degree(byte, bit, order))}: ${value}${differs}`);
     const binary = value.toString(2).padStart(width, "0").replace(/(?=(....)+$)/g, " ").trim();
-    const digits = width > 1 ? `${value.toString(16).padStart(width / 4, "0")} = ${binary} in binary` : String(value);
-    const what = terms(this.lanes(unit), unit.cell, unit.register.order);
-    this.info.textContent = `${unit.title}, ${place(unit.cell, this.type)}: ${digits}; polynomial ${what}${unit.marked ? " (differs)" : ""}`;
+    const digits = value.toString(16).padStart(width / 4, "0");
+    this.info.textContent = `${where}: ${digits} = ${binary} in binary; polynomial ${terms(this.lanes(unit), unit.cell, order)}${differs}`;
   }
 
   current = () => this.units[this.at[0]]?.[this.at[1]];
@@ -332,6 +334,7 @@ class LanesView {
     const digits = unit.cell.width / 4, old = unit.td.textContent;
     const input = node("input", { type: "text", maxlength: digits, size: digits, "aria-label": this.name(unit), ...QUIET });
     input.value = typed || old;
+    input.style.width = `${digits}ch`;
     let open = true;
     const close = (save, onward) => {
       if (!open) return;

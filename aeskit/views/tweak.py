@@ -54,7 +54,9 @@ def moved(change: bytes, doubled: bytes) -> str:
     else:
         factor = terms if len(here) == 1 else f"({terms})"
         why = f"x · {factor} = {format_polynomial(to_polynomial(doubled, BitOrder.XTS))}"
-    return f"{_count(here)} of T_j changed, {_count(there)} of T_{{j+1}} with {_them(here)}: {why}."
+    return (
+        f"{_count(here).capitalize()} of T_j changed, {_count(there)} of T_{{j+1}} with {_them(here)}: {why}."
+    )
 
 
 def instructions(start: bytes, run: Run, values: Sequence[str] = (), cells: str = "dwords") -> LanesWidget:

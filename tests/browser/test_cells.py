@@ -8,6 +8,8 @@ import pytest
 from aeskit.bits import BitOrder
 from aeskit.views.cells import SIZES, Lanes, degree, lane_cells, lane_polynomial
 
+pytestmark = pytest.mark.xdist_group("browser")
+
 SOURCE = Path(__file__).parents[2] / "aeskit/views/lanes.js"
 DATA = bytes((37 * i + 11) % 256 for i in range(16))
 

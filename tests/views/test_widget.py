@@ -73,7 +73,7 @@ def test_flipping_the_top_bit_moves_four():
     assert widget.values[1] == "87" + 15 * "00"
     assert widget.marks == [TOP.hex(), "87" + 15 * "00"]
     assert widget.caption == (
-        "bit 127 of T_j changed, bits 7, 2, 1, 0 of T_{j+1} with it: x · x^127 = x^128 = x^7 + x^2 + x + 1."
+        "Bit 127 of T_j changed, bits 7, 2, 1, 0 of T_{j+1} with it: x · x^127 = x^128 = x^7 + x^2 + x + 1."
     )
 
 
@@ -82,7 +82,7 @@ def test_marks_are_of_the_last_edit_alone():
     widget.values = [TOP.hex(), widget.values[1]]
     widget.values = ["01" + TOP.hex()[2:], widget.values[1]]
     assert widget.marks == ["01" + 15 * "00", "02" + 15 * "00"]
-    assert widget.caption == "bit 0 of T_j changed, bit 1 of T_{j+1} with it: x · 1 = x."
+    assert widget.caption == "Bit 0 of T_j changed, bit 1 of T_{j+1} with it: x · 1 = x."
 
 
 def test_several_bits_at_once():
@@ -90,7 +90,7 @@ def test_several_bits_at_once():
         data = change.to_bytes(16, "little")
         return tweak.moved(data, tweak_registers.double(data))
 
-    assert said(0b101) == "bits 2, 0 of T_j changed, bits 3, 1 of T_{j+1} with them: x · (x^2 + 1) = x^3 + x."
+    assert said(0b101) == "Bits 2, 0 of T_j changed, bits 3, 1 of T_{j+1} with them: x · (x^2 + 1) = x^3 + x."
     assert said(0xFF) == "8 bits of T_j changed, 8 of T_{j+1}."
     assert said(0) == tweak.HINT
 
