@@ -106,5 +106,46 @@ def verify(
     raise SystemExit(command.replay(identity, file, engine))
 
 
+@main.command()
+@click.argument("names", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every function of our own core.")
+@click.option("--contract", default="", help="What the function promises; guessed from our own names.")
+@click.option("--contract-file", default="", help="A Python file that defines the contract.")
+@click.option("--lengths", default="0-160", show_default=True, help="In bytes: 16-1100, or 16,17,512.")
+@click.option("--key-bits", multiple=True, type=click.Choice(["128", "192", "256"]), help="Default: all.")
+@click.option("-I", "include", multiple=True, help="A folder of include files, for a .S file.")
+@click.option("-D", "define", multiple=True, help="A macro, for a .S file.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes; by default one a core.")
+@click.option("--no-cache", is_flag=True, help="Prove again what was proved before.")
+@click.option("--json", "file", type=click.Path(dir_okay=False), help="Write every proof there too.")
+def prove(
+    names: tuple[str, ...],
+    everything: bool,
+    contract: str,
+    contract_file: str,
+    lengths: str,
+    key_bits: tuple[str, ...],
+    include: tuple[str, ...],
+    define: tuple[str, ...],
+    workers: int | None,
+    no_cache: bool,
+    file: str | None,
+) -> None:
+    """Prove functions for every key, tweak, counter and all data, length by length.
+
+    NAMES are functions of our own core, or FILE:SYMBOL of an object, a library or a .S file. The exit status
+    is 0 where everything is proved, 1 where something is not, 2 for a run that was misused.
+    """
+    from aeskit.verify import prove_command as command
+
+    try:
+        asked = command.targets(names, everything, contract, contract_file, include, define)
+        which = command.lengths(lengths)
+    except (ValueError, OSError) as error:
+        raise click.UsageError(str(error)) from None
+    sizes = [int(bits) // 8 for bits in key_bits or ("128", "192", "256")]
+    raise SystemExit(command.prove(asked, which, sizes, workers, not no_cache, file))
+
+
 if __name__ == "__main__":
     main()

@@ -16,6 +16,9 @@ from aeskit.machine.lanes import Lanes
 from aeskit.machine.numbers import Numbers
 from aeskit.machine.semantics import Array, Entry, Kind, Scalar
 
+REMEMBERED = 80_000
+"""Results of instructions that are kept: a run at another length meets the same sources again."""
+
 
 class Symbolic:
     """Bytes are int64 ids, a general register an int or 8 ids, a flag 0, 1, an id or a question."""
@@ -35,6 +38,7 @@ class Symbolic:
         self._lanes = Lanes(self)
         self._integers = Integers(self)
         self._plans: dict[Any, Plan] = {}
+        self._remembered: dict[Any, Array] = {}
 
     # ---- Linear bodies
 
@@ -75,13 +79,28 @@ class Symbolic:
         concrete = self.numbers.body(entry, instruction)
         symbolic = self._lanes.body(entry, instruction)
 
-        def run(*arguments: Any, **extra: Any) -> Any:
+        def compute(*arguments: Any, **extra: Any) -> Any:
             if all(is_constant(a) for a in arguments):
                 out = concrete(*[_uint8(a) for a in arguments], **extra)
                 return out if out.dtype == np.bool_ else out.astype(np.int64)
             if entry.kind is Kind.NUMBERS:
                 raise outside(instruction, "an operand that is not constant")
             return symbolic(*arguments, **extra)
+
+        if entry.kind is Kind.MOVE and not entry.control:  # moving ids is moving bytes
+            return entry.body
+        if entry.kind is Kind.COMPARE:  # its answers hang on what is assumed
+            return compute
+        remembered, name = self._remembered, entry.name
+
+        def run(*arguments: Any, **extra: Any) -> Any:
+            key = (name, *[a if isinstance(a, int) else a.tobytes() for a in arguments], *extra.values())
+            found = remembered.get(key)
+            if found is None:
+                if len(remembered) > REMEMBERED:
+                    remembered.clear()
+                found = remembered[key] = np.array(compute(*arguments, **extra))
+            return found
 
         return run
 

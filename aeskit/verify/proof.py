@@ -102,6 +102,7 @@ class Prover:
         self._v = np.concatenate([inputs(f"zmm{n} at entry", 64) for n in range(32)]).reshape(32, 64)
         self._gpr = [tuple(inputs(f"{name} at entry", 8).tolist()) for name in GPR_NAMES]
         self._stack = inputs("the stack at entry", STACK_SIZE)
+        self._calls: dict[Any, Call] = {}
         self._choices: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
 
     def prove(
@@ -151,9 +152,7 @@ class Prover:
     ) -> list[str]:
         self.domain.counters.assumed = dict(assumption.intervals)
         self.domain.counters.public = frozenset(name for name, *_ in assumption.bits)
-        call = Call(self.model, self._input(assumption), self._add, length, key_size, in_place)
-        call.on_public = self._make_public
-        contract.setup(call)
+        call = self._call(contract, length, key_size, in_place, assumption)
         self._assume(call)
         self.domain.counters.public = frozenset(call.public)
         addresses = self._place(call)
@@ -162,6 +161,21 @@ class Prover:
         except MachineError as error:
             return [str(error)]
         return [*self._wrong_bytes(call), *self._wrong_registers(addresses)]
+
+    def _call(
+        self, contract: Contract, length: int, key_size: int, in_place: bool, assumption: Assumption
+    ) -> Call:
+        """The call as the contract sets it up; the last few are kept, for another function's turn."""
+        key = (contract, length, key_size, in_place, assumption)
+        call = self._calls.get(key)
+        if call is None:
+            call = Call(self.model, self._input(assumption), self._add, length, key_size, in_place)
+            call.on_public = self._make_public
+            contract.setup(call)
+            if len(self._calls) >= 256:
+                self._calls.clear()
+            self._calls[key] = call
+        return call
 
     def _make_public(self, name: str) -> None:
         self.domain.counters.public |= {name}

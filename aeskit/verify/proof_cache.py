@@ -1,0 +1,88 @@
+"""Outcomes of proofs on disk, by the code's bytes, the contract and the source of all that proves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+
+import aeskit
+from aeskit.machine.loader import Image
+from aeskit.verify.proof import Proof
+
+PROVERS = ("contracts.py", "bits.py", "models", "machine", "verify/proof.py", "verify/symbolic_models.py")
+
+
+@cache
+def tool() -> str:
+    """A digest of the tool's version and of the sources that a proof rests on."""
+    root, digest = Path(aeskit.__file__).parent, hashlib.sha256(aeskit.__version__.encode())
+    for name in PROVERS:
+        path = root / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def code(image: Image, extra: bytes = b"") -> str:
+    """A digest of an image as it lies in memory, of the tool, and of `extra` (a user's contract)."""
+    digest = hashlib.sha256(tool().encode() + extra)
+    for section in image.sections:
+        digest.update(f"{section.address} {section.permissions} ".encode() + section.data)
+    return digest.hexdigest()
+
+
+def folder() -> Path:
+    """``$XDG_CACHE_HOME/aeskit``, by default ``~/.cache/aeskit``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "aeskit"
+
+
+class Cache:
+    """A table of proofs; without a folder that can be written it remembers nothing."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Open or make `path`, by default ``proofs.sqlite`` in `folder()`."""
+        self.path: Path | None = path or folder() / "proofs.sqlite"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(self._connect()) as table, table:
+                table.execute("create table if not exists proofs (key text primary key, proof text)")
+        except (OSError, sqlite3.Error):
+            self.path = None
+
+    def _connect(self) -> sqlite3.Connection:
+        assert self.path is not None
+        return sqlite3.connect(self.path, timeout=30)
+
+    def known(self, code: str) -> dict[str, Proof]:
+        """What was proved of this code, by `key`."""
+        if self.path is None:
+            return {}
+        with closing(self._connect()) as table:
+            rows = table.execute("select key, proof from proofs where key like ?", (f"{code}%",)).fetchall()
+        return {key: read(text) for key, text in rows}
+
+    def store(self, code: str, proofs: Iterable[Proof]) -> None:
+        """Keep proofs; findings are kept as well, for the same code has them again."""
+        if self.path is None:
+            return
+        rows = [(key(code, proof), json.dumps(proof.__dict__)) for proof in proofs]
+        with closing(self._connect()) as table, table:
+            table.executemany("insert or replace into proofs values (?, ?)", rows)
+
+
+def key(code: str, proof: Proof) -> str:
+    """What names one proof."""
+    layout = "in" if proof.in_place else "out"
+    return f"{code} {proof.function} {proof.contract} {proof.length} {proof.key_size} {layout}"
+
+
+def read(text: str) -> Proof:
+    """A stored proof."""
+    raw = json.loads(text)
+    return Proof(**{**raw, "findings": tuple(raw["findings"])})

@@ -1,0 +1,126 @@
+"""The command `aeskit prove`: what is asked, a progress bar, a table, the findings, the exit status."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from aeskit import contracts
+from aeskit.verify import proofs
+from aeskit.verify.proof import Proof
+from aeskit.verify.proof_cache import Cache
+from aeskit.verify.proofs import Target
+
+SHOWN = 20
+SENTENCE = "Proved: for every key, tweak, IV and counter and all data of these lengths, in this code."
+
+
+def targets(
+    names: tuple[str, ...],
+    everything: bool,
+    contract: str,
+    contract_file: str,
+    include: tuple[str, ...],
+    define: tuple[str, ...],
+) -> list[Target]:
+    """What is asked: our own names, all of them, or FILE:SYMBOL; ValueError for anything else."""
+    if everything:
+        return proofs.own()
+    if not names:
+        raise ValueError("name a function of ours or FILE:SYMBOL, or ask for --all")
+    out: list[Target] = []
+    for name in names:
+        path, colon, symbol = name.rpartition(":")
+        if not colon:
+            mine = proofs.own([name])
+            out += [t for t in mine if not contract or t.contract == contract] or mine[:1]
+            continue
+        known = [contract] if contract else [c.name for c in contracts.of(symbol)]
+        if not known:
+            raise ValueError(f"--contract must say what {symbol} promises: {', '.join(contracts.ALL)}")
+        out += [Target(path, symbol, c, include, define, contract_file) for c in known]
+    for target in out:
+        target.promise()
+        target.image().address_of(target.function)
+    if len({t.path for t in out}) > 1:
+        raise ValueError("functions of one file at a time")
+    return out
+
+
+def lengths(text: str) -> list[int]:
+    """``16-1100``, ``16,17,512`` or both; ValueError for anything else."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.strip().isdigit() or (dash and not last.strip().isdigit()):
+            raise ValueError(f"lengths must be numbers and ranges like 16-1100, not {text!r}")
+        found.update(range(int(first), int(last if dash else first) + 1))
+    if not found or max(found) > 1 << 16:
+        raise ValueError(f"lengths must be at most 65536 bytes and at least one, not {text!r}")
+    return sorted(found)
+
+
+def prove(
+    asked: list[Target],
+    which: list[int],
+    key_sizes: list[int],
+    workers: int | None,
+    cached: bool,
+    file: str | None,
+    console: Console | None = None,
+) -> int:
+    """Prove and show; 0 where everything is proved, 1 where something is not."""
+    console = console or Console()
+    columns = (
+        TextColumn("prove"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    began = time.monotonic()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("prove", total=None)
+        found = proofs.prove(
+            asked,
+            which,
+            key_sizes,
+            workers,
+            Cache() if cached else None,
+            lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    if file:
+        rows = [proof.__dict__ | {"proved": proof.proved} for proof in found]
+        Path(file).write_text(json.dumps({"aeskit_proofs": 1, "proofs": rows}, indent=1), encoding="utf-8")
+    show(found, time.monotonic() - began, console)
+    return 0 if found and all(proof.proved for proof in found) else 1
+
+
+def show(found: list[Proof], seconds: float, console: Console) -> None:
+    """A row a function, then the findings."""
+    table = Table("function and contracts", "bytes", "key bits", "proofs", "cases", "result")
+    groups: dict[str, list[Proof]] = defaultdict(list)
+    for proof in found:
+        groups[proof.function].append(proof)
+    for function, rows in sorted(groups.items()):
+        bits = " ".join(str(8 * n) for n in sorted({p.key_size for p in rows}))
+        names = "\n".join(f"  {name}" for name in sorted({p.contract for p in rows}))
+        sizes, bad = sorted({p.length for p in rows}), [p for p in rows if not p.proved]
+        span = "" if sizes == [0] else f"{sizes[0]} to {sizes[-1]}"
+        result = f"[red]{len(bad)} not proved[/]" if bad else "[green]proved[/]"
+        counts = str(len(rows)), str(sum(p.cases for p in rows))
+        table.add_row(f"{function}\n{names}", span, bits, *counts, result)
+    console.print(table)
+    wrong = sorted((p for p in found if not p.proved), key=lambda p: p.length)
+    for proof in wrong[:SHOWN]:
+        console.print(f"{proof.title()}: {proof.findings[0]}", markup=False, highlight=False)
+    if len(wrong) > SHOWN:
+        console.print(f"and {len(wrong) - SHOWN} more")
+    if found and not wrong:
+        console.print(f"{SENTENCE} {len(found)} proofs, {seconds:.0f} s.")
