@@ -7,12 +7,16 @@ from typing import Any
 import click
 
 from aeskit import __version__
+from aeskit.answers.cli import vectors
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="aeskit")
 def main() -> None:
     """Verify and explore SIMD implementations of AES modes, lane by lane."""
+
+
+main.add_command(vectors)
 
 
 @main.command()

@@ -6,13 +6,13 @@ import numpy as np
 
 from aeskit import data
 from aeskit.models.arithmetic import Arithmetic, choose
-from aeskit.vectors import aeskit_json
+from aeskit.vectors import read
 
 plain = choose("plain")
 
 
 def vectors(file, mode):
-    return [vector for vector in aeskit_json.read(data.text("vectors", file)) if vector.mode == mode]
+    return [vector for vector in read(data.folder("vectors") / file) if vector.mode == mode]
 
 
 def name(vector):

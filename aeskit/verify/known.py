@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from aeskit import data
-from aeskit.vectors import TestVector, aeskit_json
+from aeskit.vectors import TestVector, read
 from aeskit.verify import oracle
 from aeskit.verify.differential import Expected
 from aeskit.verify.inputs import Inputs
@@ -64,5 +64,5 @@ def expected(known: Known) -> Expected:
 @cache
 def files() -> dict[str, tuple[TestVector, ...]]:
     """File name to vectors, of all that the package carries."""
-    names = sorted(path.name for path in data.folder("vectors").iterdir() if path.name.endswith(".json"))
-    return {name: aeskit_json.read(data.text("vectors", name)) for name in names}
+    paths = [path for path in data.folder("vectors").iterdir() if path.name.endswith(".json")]
+    return {path.name: read(path).vectors for path in sorted(paths, key=lambda path: path.name)}

@@ -10,9 +10,9 @@ from aeskit import data
 from aeskit.models import aes
 from aeskit.models.arithmetic import FORMS, choose
 from aeskit.trace import Recorder
-from aeskit.vectors import aeskit_json
+from aeskit.vectors import read
 
-VECTORS = aeskit_json.read(data.text("vectors", "fips_197.json"))
+VECTORS = read(data.folder("vectors") / "fips_197.json")
 KEYS = [vector for vector in VECTORS if vector.mode == "keys"]
 CIPHERS = [vector for vector in VECTORS if vector.mode == "ecb"]
 

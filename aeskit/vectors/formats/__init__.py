@@ -1,0 +1,1 @@
+"""A module a format; a new one joins by having `FORMATS`."""
