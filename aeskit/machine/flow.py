@@ -122,6 +122,8 @@ def _where(b: Binder) -> Callable[[], int]:
     if isinstance(target, d.Target):
         address = target.address
         return lambda: address
+    if not isinstance(target, d.Gpr | d.Memory) or target.size != 8:
+        raise unknown(b.ins)  # far pointers
     fetch, known, ins = b.integer(target), b.domain.address, b.ins
     return lambda: known(fetch(), ins)
 

@@ -31,6 +31,13 @@ class Engine(Protocol):
         """Vector registers, and bytes of each, that it has."""
         ...
 
+    avoids: tuple[int, ...]
+    """Shift counts that it is known to get wrong."""
+
+    def wrong(self, instruction: d.Instruction) -> str:
+        """What it is known to do wrong with an instruction; empty for nothing."""
+        ...
+
     def load(self, registers: Registers) -> None:
         """Set the state."""
         ...

@@ -117,14 +117,10 @@ class Binder:
         def store(out: Array) -> None:
             flat = out.reshape(-1)
             width = len(flat)
-            if width < size:
-                if tile:
-                    flat, width = np.tile(flat, size // width), size
-                else:
-                    row[width:size] = 0
-            row[:width] = flat
-            if not keep:
-                row[max(size, width) :] = 0
+            if tile and width < size:
+                flat, width = np.tile(flat, size // width), size
+            row[:width] = flat  # before the rest is cleared: it may be a view of this very row
+            row[width : max(size, width) if keep else 64] = 0
 
         return store
 

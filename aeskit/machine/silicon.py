@@ -105,6 +105,12 @@ class Silicon:
         if hasattr(self, "_child"):
             self.close()
 
+    avoids: tuple[int, ...] = ()
+
+    def wrong(self, _: object) -> str:
+        """What this CPU is known to do wrong with an instruction: nothing."""
+        return ""
+
     @property
     def width(self) -> tuple[int, int]:
         """Vector registers, and bytes of each, that this CPU has: the rest of `Registers.v` stays 0."""

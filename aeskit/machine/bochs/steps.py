@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from aeskit.machine.bochs import errata
 from aeskit.machine.bochs.emulator import Emulator
 from aeskit.machine.bochs.library import EmulatorError
 from aeskit.machine.bochs.memory import PAGE
@@ -22,6 +23,9 @@ class Bochs:
 
     width = (32, 64)
     """Vector registers, and bytes of each."""
+
+    wrong = staticmethod(errata.wrong)
+    avoids = errata.COUNTS
 
     def __init__(self, memory: Memory) -> None:
         """Map the regions; EmulatorMissing where the emulator cannot be had."""

@@ -1,0 +1,34 @@
+"""What Bochs in the wheel 0.4.0 gets wrong, found by the comparison with the semantics table.
+
+In each case it is the emulator that contradicts the SDM (volume 2, the operation of the instruction named):
+
+- psrlq and vpsrlq by a count of exactly 64, immediate or in a register, shift by 0 instead of clearing;
+- vpsravq with a count of exactly 64 shifts by 0 instead of filling with the sign;
+- kshiftrw by 15 clears all bits instead of keeping the top one;
+- vpinsrb in its EVEX form scales the 8-bit displacement of its memory operand by another factor than 1.
+"""
+
+from __future__ import annotations
+
+from aeskit.machine.decode import Immediate, Instruction, Memory
+
+COUNTS = (64,)
+"""Shift counts in registers and memory that are got wrong."""
+
+
+def wrong(instruction: Instruction) -> str:
+    """What is wrong with this instruction whatever its operands hold; empty for nothing."""
+    last = instruction.operands[-1] if instruction.operands else None
+    count = last.value & 0xFF if isinstance(last, Immediate) else None
+    if instruction.mnemonic.endswith("psrlq") and count in COUNTS:
+        return "a count of 64 does not shift"
+    if instruction.mnemonic == "kshiftrw" and count == 15:
+        return "a count of 15 clears the top bit"
+    places = [o for o in instruction.operands if isinstance(o, Memory)]
+    if (
+        (instruction.mnemonic, instruction.encoding) == ("vpinsrb", "EVEX")
+        and places
+        and places[0].displacement
+    ):
+        return "an 8-bit displacement is scaled"
+    return ""
