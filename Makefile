@@ -1,9 +1,10 @@
 # make lab    the environment, the native core, and JupyterLab at notebooks/00_start.ipynb
+# make bench  the same set-up, then build/bench.html: what the core does in percent of this CPU's limit
 # make test   the same set-up, then every test
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
-EXTRAS := lab,disasm,emulators,dev
+EXTRAS := lab,disasm,emulators,bench,dev
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 help:
@@ -30,7 +31,10 @@ lint: setup
 test: lint
 	$(VENV)/bin/pytest -n 2 --dist loadgroup
 
+bench: setup
+	$(VENV)/bin/aeskit bench --peers --python --goals --page build/bench.html
+
 clean:
 	rm -rf $(VENV) build
 
-.PHONY: help setup lab lint test clean
+.PHONY: help setup lab lint test bench clean

@@ -41,17 +41,22 @@ def info(as_json: bool) -> None:
 @click.option("--key-bits", multiple=True, type=click.Choice(["128", "192", "256"]), help="Default: 256.")
 @click.option("--implementations", default="", help="Names or instruction sets, with commas.")
 @click.option("--peers", is_flag=True, help="Also libcrypto and libgcrypt, where they are.")
+@click.option("--python", is_flag=True, help="Also calls from Python, beside `cryptography`.")
 @click.option("--goals", is_flag=True, help="Hold the figures for AES-256 against what the core is to reach.")
 @click.option("--passes", default=60, type=click.IntRange(5, 10_000), help="Short passes over all cells.")
 @click.option(
     "--json", "json_file", type=click.Path(dir_okay=False, writable=True), help="Write all figures."
+)
+@click.option("--plot", "plot_file", type=click.Path(dir_okay=False), help="Write plots: .svg, .png or .pdf.")
+@click.option(
+    "--page", "page_file", type=click.Path(dir_okay=False), help="Write an HTML page of everything."
 )
 def bench(**options: Any) -> None:
     """Measure core cycles and percent of this CPU's limit, a table an operation."""
     from aeskit.bench import command
 
     try:
-        command.run(**options)
+        command.run(command.Wanted(**options))
     except ValueError as error:
         raise click.ClickException(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""`aeskit bench`: from the command line's words to a run, its tables and its file."""
+"""`aeskit bench`: from the command line's words to a run, its tables and its files."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from aeskit.bench import page, plot, python_calls
 from aeskit.bench import peers as other_libraries
 from aeskit.bench.cells import Cell
 from aeskit.bench.goals import judge
-from aeskit.bench.report import render, render_goals
-from aeskit.bench.table import SIZES, Run, cells, runnable
+from aeskit.bench.report import python_table, render, render_goals
+from aeskit.bench.table import SIZES, cells, runnable
 from aeskit.bench.table import run as measure_run
 from aeskit.cpu import CPU, detect
 from aeskit.implementations import ALL
@@ -24,36 +26,47 @@ MAX_SIZE = 1 << 24
 DEFAULT_MODES = ("xts", "ctr", "cbc", "ecb")
 
 
-def run(
-    modes: Sequence[str],
-    sizes: str,
-    key_bits: Sequence[str],
-    implementations: str,
-    peers: bool,
-    passes: int,
-    json_file: str | None,
-    goals: bool,
-) -> None:
-    """Measure and print; ValueError for a size or a name that cannot be."""
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line asks for."""
+
+    modes: Sequence[str]
+    sizes: str
+    key_bits: Sequence[str]
+    implementations: str
+    peers: bool
+    python: bool
+    goals: bool
+    passes: int
+    json_file: str | None
+    plot_file: str | None
+    page_file: str | None
+
+
+def run(wanted: Wanted) -> None:
+    """Measure, print and write; ValueError for a size, a name or a file that cannot be."""
     cpu, console = detect(), Console()
-    table = _table(cpu, modes or DEFAULT_MODES, sizes, key_bits, _names(implementations))
-    found = other_libraries.found() if peers else []
-    with _progress(console, passes) as step:
-        result = measure_run(cpu, table, passes, found, step)
+    table = _table(cpu, wanted)
+    found = other_libraries.found() if wanted.peers else []
+    if wanted.plot_file:
+        plot.check(Path(wanted.plot_file))
+    with _progress(console, wanted.passes) as step:
+        result = measure_run(cpu, table, wanted.passes, found, step)
+    python = python_calls.run(wanted.passes) if wanted.python else []
+    verdicts = judge(result) if wanted.goals else []
     render(result, console)
-    if goals:
-        render_goals(result, judge(result), console)
-    if json_file:
-        _write(Path(json_file), cpu.name, result)
-
-
-def _table(
-    cpu: CPU, modes: Sequence[str], sizes: str, key_bits: Sequence[str], names: list[str]
-) -> list[Cell]:
-    chosen = runnable(cpu, modes, names)
-    if not chosen:
-        raise ValueError(f"none of the implementations asked for can run on this CPU ({cpu.name})")
-    return cells(chosen, [int(bits) for bits in key_bits] or [256], parse_sizes(sizes) or SIZES)
+    if python:
+        console.print(python_table(python))
+    if verdicts:
+        render_goals(result, verdicts, console)
+    if wanted.json_file:
+        figures = result.as_json() | {"python": [asdict(row) for row in python]}
+        _write(Path(wanted.json_file), {"aeskit_bench": 1, "cpu": cpu.name} | figures)
+    if wanted.plot_file:
+        plot.write(result, f"aeskit bench: {cpu.name}", Path(wanted.plot_file))
+    if wanted.page_file:
+        page.write(Path(wanted.page_file), cpu, result, verdicts, python, [peer.name for peer in found])
+        console.print(f"wrote {wanted.page_file}")
 
 
 def parse_sizes(text: str) -> list[int]:
@@ -63,6 +76,14 @@ def parse_sizes(text: str) -> list[int]:
         if not (re.fullmatch(r"[0-9]{1,9}", word) and 1 <= int(word) <= MAX_SIZE):
             raise ValueError(f"a size must be a whole number of bytes from 1 to {MAX_SIZE}, not {word!r}")
     return sorted({int(word) for word in words})
+
+
+def _table(cpu: CPU, wanted: Wanted) -> list[Cell]:
+    chosen = runnable(cpu, wanted.modes or DEFAULT_MODES, _names(wanted.implementations))
+    if not chosen:
+        raise ValueError(f"none of the implementations asked for can run on this CPU ({cpu.name})")
+    key_bits = [int(bits) for bits in wanted.key_bits] or [256]
+    return cells(chosen, key_bits, parse_sizes(wanted.sizes) or SIZES)
 
 
 def _names(text: str) -> list[str]:
@@ -82,6 +103,5 @@ def _progress(console: Console, passes: int) -> Iterator[Callable[[], None]]:
         yield lambda: progress.advance(task)
 
 
-def _write(path: Path, cpu: str, result: Run) -> None:
-    text = json.dumps({"aeskit_bench": 1, "cpu": cpu} | result.as_json(), indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+def _write(path: Path, figures: dict[str, object]) -> None:
+    path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

@@ -30,12 +30,12 @@ class Goal:
     latencies: float | None = None
 
     def text(self) -> str:
-        """The goal in words."""
+        """The goal in short: cycles without a unit, percent, latencies a block."""
         if self.cycles is not None:
-            return f"≤ {self.cycles:g} cycles"
+            return f"≤ {self.cycles:g}"
         if self.percent is not None:
             return f"≥ {self.percent:g} %"
-        return f"≤ {self.latencies} latencies a block"
+        return f"≤ {self.latencies} lat."
 
 
 def _both(

@@ -34,7 +34,7 @@ AGREEING = 8
 """So many passes must agree with the fastest, or the figure is noisy; of few passes, half of them."""
 AGREES = 1.02
 FURTHER = 3
-"""How many times the passes asked for a noisy call may have."""
+"""A noisy call has the passes asked for again, until it has had them so often."""
 
 Times = tuple[int, int, int]
 """Nanoseconds of a chain, of the calls, and of a chain again."""
@@ -107,11 +107,13 @@ def measure(
     with _one_cpu():
         repeats = [_repeats(call) for call in calls]
         log: list[tuple[int, int, Times]] = []
-        for number in range(FURTHER * passes):
-            for index in range(len(calls)) if number < passes else _noisy(log, len(calls), passes):
-                log.append((index, repeats[index], calls[index].times(repeats[index])))
-            if number < passes:
-                step()
+        chosen = list(range(len(calls)))
+        for further in range(FURTHER):
+            for _ in range(passes if chosen else 0):
+                log += [(index, repeats[index], calls[index].times(repeats[index])) for index in chosen]
+                if not further:
+                    step()
+            chosen = _noisy(log, len(calls), passes)
     return figures(log, len(calls), passes)
 
 

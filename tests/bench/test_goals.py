@@ -1,22 +1,14 @@
 """Goals against made-up rows: which are met, and the factor that is missing."""
 
 import pytest
+from bench_support import LIMIT, XMM, YMM, row
 
 from aeskit.bench import goals
 from aeskit.bench.goals import Goal
 from aeskit.bench.limit import Limit
 from aeskit.bench.table import Row, Run
 
-XMM, YMM = Limit("xmm", 16, 4.0, 2.0), Limit("ymm", 32, 4.0, 2.0)
 ZMM = Limit("zmm", 64, 4.0, 1.0)
-LIMIT = 64 / 14
-"""Bytes a cycle of AES-256."""
-
-
-def row(operation: str, size: int, cycles: float, name: str = "vaes_avx2", key_bits: int = 256) -> Row:
-    rate = size / cycles
-    ours = name.startswith(("aesni", "vaes"))
-    return Row(operation, name, key_bits, size, cycles, 1.0, rate, 100 * rate / LIMIT, False, ours, None)
 
 
 def judged(goal: Goal, *rows: Row, limits=(XMM, YMM)) -> goals.Verdict:

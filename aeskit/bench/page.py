@@ -1,0 +1,154 @@
+"""`aeskit bench --page`: facts, tables and plots in one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+
+import aeskit
+from aeskit.bench import plot
+from aeskit.bench.code import sizes
+from aeskit.bench.goals import Verdict, compared
+from aeskit.bench.python_calls import PythonRow
+from aeskit.bench.report import BUSY, GOALS_LEGEND, LEGEND, NOISY, grouped
+from aeskit.bench.table import Row, Run
+from aeskit.cpu import CPU, FEATURES
+
+STYLE = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
+body { max-width: 75rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
+caption { text-align: left; font-weight: bold }
+th, td { padding: .2rem .6rem; border-bottom: 1px solid #8886; text-align: right }
+th:first-child, td:first-child { text-align: left }
+small { opacity: .7 }
+.met { color: #087f5b } .missed { color: #c2410c }
+svg { width: 100%; height: auto; background: white }
+"""
+
+Cells = Iterable[Iterable[str]]
+
+
+def write(
+    path: Path,
+    cpu: CPU,
+    run: Run,
+    verdicts: Sequence[Verdict],
+    python: Sequence[PythonRow],
+    peers: Sequence[str],
+) -> None:
+    """Write the page; without matplotlib it says in place of the plots what to install."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(html(cpu, run, verdicts, python, peers), encoding="utf-8")
+
+
+def html(
+    cpu: CPU, run: Run, verdicts: Sequence[Verdict], python: Sequence[PythonRow], peers: Sequence[str]
+) -> str:
+    """The whole page."""
+    title = f"aeskit bench: {cpu.name}"
+    busy = "" if all(limit.quiet for limit in run.limits) else f'<p class="missed">{BUSY}</p>'
+    parts = [
+        f"<h1>{escape(title)}</h1>{busy}",
+        _table("the machine", ("fact", "value"), _facts(cpu, run, peers)),
+        _table("the limit of this CPU: AES rounds", _LIMIT_HEAD, _limits(run)),
+        _plots(run, title),
+        *(_rows_table(rows) for rows in grouped(run.rows)),
+        f"<p><small>{escape(LEGEND)}</small></p>",
+        _goals(verdicts, run) if verdicts else "",
+        _python(python) if python else "",
+        _code(),
+    ]
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
+
+
+_LIMIT_HEAD = ("width", "latency, cycles", "rounds a cycle", "AES-128 B/cycle", "AES-192", "AES-256")
+
+
+def _facts(cpu: CPU, run: Run, peers: Sequence[str]) -> Cells:
+    yield (
+        "CPU",
+        f"{cpu.name}, {cpu.vendor} family {cpu.family:#x} model {cpu.model:#x} stepping {cpu.stepping}",
+    )
+    yield "clock, by the chain of additions", f"{run.gigahertz:.2f} GHz"
+    yield "features", " ".join(name for name in FEATURES if name in cpu.features)
+    yield "system", f"{platform.system()} {platform.release()}, Python {platform.python_version()}"
+    yield "aeskit", aeskit.__version__
+    yield "measured beside it", ", ".join(peers) or "nothing"
+    yield "when", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _limits(run: Run) -> Cells:
+    for one in run.limits:
+        rates = [f"{one.bytes_a_cycle(bits):.2f}" for bits in (128, 192, 256)]
+        mark = "" if one.quiet else NOISY
+        yield one.width, f"{one.latency:.2f}", f"{one.rounds_a_cycle:.2f}{mark}", *rates
+
+
+def _plots(run: Run, title: str) -> str:
+    try:
+        return f"<figure>{plot.svg(run, title)}</figure>"
+    except plot.Missing as error:
+        return f"<p>{escape(str(error))}</p>"
+
+
+def _rows_table(rows: Sequence[Row]) -> str:
+    columns = sorted({row.size for row in rows})
+    body = []
+    for name in dict.fromkeys(row.name for row in rows):
+        found = {row.size: row for row in rows if row.name == name}
+        code = next((f"{row.code_bytes:,}" for row in found.values() if row.code_bytes), "")
+        body.append([name, code, *(_cycles(found[size]) if size in found else "" for size in columns)])
+    caption = f"{rows[0].operation}, AES-{rows[0].key_bits}: cycles"
+    return _table(caption, ("implementation", "code", *(f"{size:,}" for size in columns)), body)
+
+
+def _cycles(row: Row) -> str:
+    mark = NOISY if row.noisy else ""
+    percent = "" if row.percent is None else f" ({row.percent:.0f} %)"
+    return f"{row.cycles:,.0f}{mark}{percent}"
+
+
+def _goals(verdicts: Sequence[Verdict], run: Run) -> str:
+    body = []
+    for verdict in verdicts:
+        row, goal = verdict.row, verdict.goal
+        result = "not measured" if row is None else "met" if verdict.met else f"× {verdict.factor:.2f}"
+        cells = (_cycles(row), row.name) if row else ("", "")
+        body.append([goal.operation, f"{goal.size:,}", goal.text(), cells[0], result, cells[1]])
+    met = sum(verdict.met for verdict in verdicts)
+    text = f"<h2>Goals</h2><p>{escape(compared(run.limits))} {escape(GOALS_LEGEND)}</p>"
+    head = ("operation", "bytes", "goal", "cycles", "result", "implementation")
+    return text + _table(f"{met} of {len(verdicts)} goals met", head, body)
+
+
+def _python(rows: Sequence[PythonRow]) -> str:
+    body = [
+        [
+            row.operation,
+            row.name,
+            f"{row.size:,}",
+            f"{row.microseconds:.2f}{NOISY if row.noisy else ''}",
+            f"{row.megabytes_a_second:,.0f}",
+        ]
+        for row in rows
+    ]
+    return _table("calls from Python, AES-256", ("operation", "by", "bytes", "µs", "MB/s"), body)
+
+
+def _code() -> str:
+    body = [
+        (name, f"{size:,}") for name, size in sorted(sizes().items()) if "aesni" in name or "vaes" in name
+    ]
+    return _table("machine code, bytes a function", ("function", "bytes"), body) if body else ""
+
+
+def _table(caption: str, columns: Iterable[str], body: Cells) -> str:
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
+    head = f"<caption>{escape(caption)}</caption><thead><tr>{names}</tr></thead>"
+    return f"<table>{head}<tbody>{rows}</tbody></table>"
