@@ -156,5 +156,35 @@ def prove(
     raise SystemExit(command.prove(asked, which, sizes, workers, not no_cache, file))
 
 
+@main.command()
+@click.argument("target", metavar="NAME|FILE:SYMBOL")
+@click.option("--contract", help="What the arguments mean; for our own functions it is known.")
+@click.option("--bytes", "length", default=64, show_default=True, type=click.IntRange(0), help="Of the data.")
+@click.option("--key-bits", default="256", type=click.Choice(["128", "192", "256"]), show_default=True)
+@click.option("--key", help="Hexadecimal; XTS: the data key, then the tweak key. Sets --key-bits.")
+@click.option("--start", help="Tweak, IV or counter, 16 bytes in hexadecimal.")
+@click.option("--data", help="Hexadecimal. Sets --bytes.")
+@click.option("--in-place", is_flag=True, help="Source and destination are one buffer.")
+@click.option(
+    "--engine", type=click.Choice(["lanes", "silicon", "emulator"]), default="lanes", show_default=True
+)
+@click.option("--text", is_flag=True, help="As text: the default where no file is asked for.")
+@click.option("--full", is_flag=True, help="Text with the bytes of recognised lanes.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the trace.")
+@click.option("-I", "include", multiple=True, type=click.Path(), help="Directory for included files of a .S.")
+@click.option("-D", "define", multiple=True, help="NAME or NAME=VALUE for a .S.")
+def step(**options: Any) -> None:
+    """Run one function once and show every instruction: lanes by name, phases, memory, findings.
+
+    The exit status is 1 if something was found.
+    """
+    from aeskit.views import step_command
+
+    try:
+        raise SystemExit(step_command.run(**options))
+    except (ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+
+
 if __name__ == "__main__":
     main()

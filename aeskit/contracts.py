@@ -22,6 +22,7 @@ from typing import Any
 from aeskit.bits import BLOCK
 from aeskit.models import aes, cbc, ctr, cts, ecb, xts
 from aeskit.models.arithmetic import Arithmetic
+from aeskit.trace import Note
 
 String = Any
 """A string of the call's arithmetic: uint8 or ids, one-dimensional."""
@@ -75,6 +76,8 @@ class Call:
         self.source_data: String = None
         self.on_public: Callable[[str], None] = lambda name: None
         """Hears the name of every public input before it is used."""
+        self.note: Note | None = None
+        """Hears every value that the models name."""
 
     # ---- Inputs
 
@@ -170,7 +173,7 @@ class Contract:
 
 def _xts_body(call: Call, direction: str, w: list[String], T: String) -> String:
     body = xts.encrypt_data_unit if direction == "encrypt" else xts.decrypt_data_unit
-    return body(call.a, w, T, call.source_data)
+    return body(call.a, w, T, call.source_data, call.note)
 
 
 def _advanced(call: Call, T: String) -> String:
@@ -188,7 +191,7 @@ def xts_two_schedules(direction: str, flags: int) -> Callable[[Call], None]:
         source, destination = call.data()
         given = call.unknown("tweak", BLOCK)
         tweak = call.writable("tweak", given)
-        T = xts.first_tweak(call.a, K2, given) if flags & FIRST else given
+        T = xts.first_tweak(call.a, K2, given, call.note) if flags & FIRST else given
         call.arguments(context, source, destination, call.length, tweak, UInt32(flags))
         call.must(destination, _xts_body(call, direction, K1, T))
         if flags & UPDATE:
@@ -226,7 +229,7 @@ def xts_library(direction: str) -> Callable[[Call], None]:
         source, destination = call.data()
         iv = call.unknown("iv", BLOCK)
         call.arguments(source, destination, call.length, key1, key2, call.readable("iv", iv, aligned=False))
-        call.must(destination, _xts_body(call, direction, K1, xts.first_tweak(call.a, K2, iv)))
+        call.must(destination, _xts_body(call, direction, K1, xts.first_tweak(call.a, K2, iv, call.note)))
 
     return setup
 
@@ -237,7 +240,7 @@ def encrypt_iv(call: Call) -> None:
     iv = call.unknown("iv", BLOCK)
     target = call.writable("iv", iv)
     call.arguments(call.readable("key", call.schedule(K2)), target)
-    call.must(target, xts.first_tweak(call.a, K2, iv))
+    call.must(target, xts.first_tweak(call.a, K2, iv, call.note))
 
 
 # ---- CTR ------------------------------------------------------------------------------------------------
@@ -250,7 +253,7 @@ def ctr_128(call: Call) -> None:
     T = call.unknown("counter", BLOCK, public=True)
     counter = call.writable("counter", T)
     call.arguments(call.readable("key", call.schedule(K)), source, destination, call.length, counter)
-    call.must(destination, ctr.crypt_message(call.a, K, T, call.source_data))
+    call.must(destination, ctr.crypt_message(call.a, K, T, call.source_data, call.note))
     blocks = -(-call.length // BLOCK)
     call.must(counter, call.a.block(call.a.counters(T, blocks + 1), blocks))
 
@@ -267,7 +270,7 @@ def ctr_64(call: Call) -> None:
     call.assume(a.part(given, 0, 8), 0, (1 << 64) - max(blocks, 1))
     counter = call.readable("counter", given)
     call.arguments(call.readable("key", call.schedule(K)), source, destination, call.length, counter)
-    call.must(destination, ctr.crypt_message(a, K, given[::-1], call.source_data))
+    call.must(destination, ctr.crypt_message(a, K, given[::-1], call.source_data, call.note))
 
 
 def ctr_32(call: Call) -> None:
@@ -279,7 +282,8 @@ def ctr_32(call: Call) -> None:
     key, iv = call.readable("key", call.library_schedule(K)), call.readable("iv", given, aligned=False)
     call.arguments(source, destination, blocks, key, iv)
     fixed, low = a.part(given, 0, 12), a.part(given, 12, 16)[::-1]
-    stream = [a.encrypt(K, a.join(fixed, call.add(low, j)[::-1])) for j in range(blocks)]
+    T = [a.join(fixed, call.add(low, j)[::-1]) for j in range(blocks)]
+    stream = [a.encrypt(K, T_j, call.note, f"T_{j}") for j, T_j in enumerate(T, 1)]
     call.must(destination, a.xor(call.source_data, a.join(*stream)))
 
 
@@ -296,7 +300,7 @@ def cbc_chain(direction: str) -> Callable[[Call], None]:
         iv = call.writable("iv", given)
         call.arguments(call.readable("key", call.schedule(K)), source, destination, call.length, iv)
         body = cbc.encrypt_message if direction == "encrypt" else cbc.decrypt_message
-        out = body(a, K, given, call.source_data)
+        out = body(a, K, given, call.source_data, call.note)
         call.must(destination, out)
         chain = a.join(given, out if direction == "encrypt" else call.source_data)
         call.must(iv, a.part(chain, call.length, call.length + BLOCK))
@@ -316,7 +320,7 @@ def cbc_stealing(direction: str, stealing: int) -> Callable[[Call], None]:
         call.arguments(key, source, destination, call.length, iv, UInt32(stealing))
         form = cts.STEALING[stealing - 1]
         body = cts.encrypt_message if direction == "encrypt" else cts.decrypt_message
-        out = body(a, K, given, call.source_data, form)
+        out = body(a, K, given, call.source_data, form, call.note)
         call.must(destination, out)
         ciphertext = out if direction == "encrypt" else call.source_data
         d = cts.tail(call.length)
@@ -334,7 +338,7 @@ def ecb_blocks(direction: str) -> Callable[[Call], None]:
         source, destination = call.data()
         call.arguments(call.readable("key", call.schedule(K)), source, destination, call.length)
         body = ecb.encrypt_message if direction == "encrypt" else ecb.decrypt_message
-        call.must(destination, body(call.a, K, call.source_data))
+        call.must(destination, body(call.a, K, call.source_data, call.note))
 
     return setup
 
@@ -344,7 +348,7 @@ def key_expansion(call: Call) -> None:
     key = call.unknown("key", call.key_size)
     schedule = call.writable("schedule", call.unknown("old schedule", 496), aligned=True)
     call.arguments(schedule, call.readable("key", key, aligned=False), UInt32(call.key_size))
-    call.must(schedule, call.schedule(aes.key_expansion(call.a, key)))
+    call.must(schedule, call.schedule(aes.key_expansion(call.a, key, call.note)))
 
 
 ANY: Any = object()

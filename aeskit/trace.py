@@ -1,4 +1,4 @@
-"""Step and Trace: what ran and what it set, as frozen values, JSON in and out.
+"""Step and Trace: what ran and what it set, as frozen values, JSON in and out (`aeskit.trace_json`).
 
 A model's step sets named values of its standard (``T_3``, ``PP_2``); a machine's step sets registers and
 memory. Views, findings and comparisons read these and never ask how they came about.
@@ -6,19 +6,32 @@ memory. Views, findings and comparisons read these and never ask how they came a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
-
-VERSION = 1
-"""Of the JSON form; a reader refuses any other."""
-
-MAX_STEPS = 1_000_000
+from typing import Protocol
 
 
 class TraceError(ValueError):
     """A trace's JSON that is not what this version writes; says where."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Memory that a step read or wrote."""
+
+    buffer: str
+    """Name of a buffer of the trace; empty where the address lies in none."""
+    offset: int
+    """Bytes from the buffer's start; the address itself without a buffer."""
+    size: int
+    """In bytes."""
+    written: bytes | None = None
+    """What a write stored; None for a read."""
+
+    @property
+    def name(self) -> str:
+        """``destination+16``."""
+        return f"{self.buffer}+{self.offset}" if self.buffer else f"{self.offset:#x}"
 
 
 @dataclass(frozen=True)
@@ -28,13 +41,43 @@ class Step:
     text: str
     """``T_1 = T_0 ⊗ α`` or an instruction."""
     place: str = ""
-    """The clause of the standard, or the address of the instruction."""
+    """The clause of the standard, or ``function+0x1f``."""
     phase: str = ""
-    """The part of the run: ``tweak``, ``main loop``, ``tail``."""
+    """The part of the run: ``tweak``, ``main, pass 2``, ``tail``."""
     values: Mapping[str, bytes] = field(default_factory=dict)
-    """Name to bytes, as the step left them."""
+    """Name to bytes, as the step left them. A machine's step tells the registers that it changed, whole."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Where a value was recognised: ``zmm6[2]`` to ``T_2``."""
+    accesses: tuple[Access, ...] = ()
+    """Memory reads and writes, in order."""
+    line: str = ""
+    """``file:line`` of the source, where it is known."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory that a function was given."""
+
+    name: str
+    address: int
+    data: bytes
+    """What it held before the first step."""
+    writable: bool = False
+    expected: bytes | None = None
+    """What it must hold after the last; None where nobody said."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that must not be, in words."""
+
+    text: str
+    step: int | None = None
+    """The step at which it shows, from 0; None for the whole run."""
+
+    def __str__(self) -> str:
+        """The words, behind the step's number."""
+        return self.text if self.step is None else f"step {self.step}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -44,7 +87,12 @@ class Trace:
     title: str
     source: str
     steps: tuple[Step, ...] = ()
-    findings: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    buffers: tuple[Buffer, ...] = ()
+    start: Mapping[str, bytes] = field(default_factory=dict)
+    """Registers before the first step; one that is missing held nothing that matters."""
+    model: tuple[Step, ...] = ()
+    """What the executable standard did for the same input: the steps that set the recognised values."""
 
     def __iter__(self) -> Iterator[Step]:
         """Iterate over the steps in order."""
@@ -56,32 +104,16 @@ class Trace:
 
     def to_json(self) -> str:
         """The trace as JSON, bytes as hex; `from_json` gives an equal trace back."""
-        steps = [
-            {"text": s.text, "place": s.place, "phase": s.phase, "names": dict(s.names)}
-            | {"values": {name: bytes(data).hex() for name, data in s.values.items()}}
-            for s in self.steps
-        ]
-        head = {"aeskit_trace": VERSION, "title": self.title, "source": self.source}
-        return json.dumps(head | {"steps": steps, "findings": list(self.findings)}, ensure_ascii=False)
+        from aeskit import trace_json
+
+        return trace_json.write(self)
 
     @staticmethod
     def from_json(text: str) -> Trace:
         """Read what `to_json` wrote; TraceError with the place for anything else."""
-        try:
-            raw = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise TraceError(f"a trace must be JSON: {error}") from None
-        if not isinstance(raw, dict) or raw.get("aeskit_trace") != VERSION:
-            raise TraceError(f'a trace must be an object with "aeskit_trace": {VERSION}')
-        steps = _list(raw, "steps", "trace")
-        if len(steps) > MAX_STEPS:
-            raise TraceError(f"a trace must have at most {MAX_STEPS} steps, not {len(steps)}")
-        return Trace(
-            title=_text(raw, "title", "trace"),
-            source=_text(raw, "source", "trace"),
-            steps=tuple(_step(item, f"step {number}") for number, item in enumerate(steps)),
-            findings=_findings(raw),
-        )
+        from aeskit import trace_json
+
+        return trace_json.read(text)
 
 
 class Note(Protocol):
@@ -105,41 +137,3 @@ class Recorder:
     def trace(self, title: str, source: str) -> Trace:
         """What was collected so far, frozen."""
         return Trace(title, source, tuple(self.steps))
-
-
-def _findings(raw: dict[str, Any]) -> tuple[str, ...]:
-    found = _list(raw, "findings", "trace")
-    if not all(isinstance(finding, str) for finding in found):
-        raise TraceError('trace: "findings" must be a list of strings')
-    return tuple(found)
-
-
-def _step(raw: Any, where: str) -> Step:
-    if not isinstance(raw, dict):
-        raise TraceError(f"{where} must be an object, not {type(raw).__name__}")
-    values = _map(raw, "values", where)
-    try:
-        data = {name: bytes.fromhex(text) for name, text in values.items()}
-    except ValueError:
-        raise TraceError(f"{where}: values must be hexadecimal") from None
-    text, place, phase = (_text(raw, key, where) for key in ("text", "place", "phase"))
-    return Step(text, place, phase, data, _map(raw, "names", where))
-
-
-def _text(raw: dict[str, Any], key: str, where: str) -> str:
-    if not isinstance(raw.get(key), str):
-        raise TraceError(f'{where}: "{key}" must be a string')
-    return str(raw[key])
-
-
-def _list(raw: dict[str, Any], key: str, where: str) -> list[Any]:
-    if not isinstance(raw.get(key), list):
-        raise TraceError(f'{where}: "{key}" must be a list')
-    return list(raw[key])
-
-
-def _map(raw: dict[str, Any], key: str, where: str) -> dict[str, str]:
-    found = raw.get(key)
-    if not isinstance(found, dict) or not all(isinstance(item, str) for item in found.values()):
-        raise TraceError(f'{where}: "{key}" must be an object of strings')
-    return dict(found)

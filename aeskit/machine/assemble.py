@@ -33,6 +33,7 @@ def assemble(source: Path, *, include: Sequence[str | Path] = (), define: Sequen
             "-m64",
             "-c",
             "-g",
+            "-Wa,-L",  # local labels stay: phases of a run are named by them
             "-x",
             "assembler-with-cpp",
             "-D__ASSEMBLY__",

@@ -50,6 +50,8 @@ class Image:
     sections: list[Section] = field(default_factory=list)
     symbols: dict[str, int] = field(default_factory=dict)
     """Functions, data and labels that the file still names."""
+    labels: dict[str, int] = field(default_factory=dict)
+    """Local labels, ``.Lmain`` and their kind, where the assembler kept them."""
     functions: dict[str, int] = field(default_factory=dict)
     """Names of functions to their size in bytes; 0 where the file does not say."""
     externals: dict[int, str] = field(default_factory=dict)

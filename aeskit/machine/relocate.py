@@ -81,7 +81,9 @@ def _dynamic_symbol(symbol: Any, image: Image, base: int) -> int:
 
 def _name(image: Image, symbol: Any, address: int) -> None:
     kind = symbol["st_info"]["type"]
-    if symbol.name and kind not in ("STT_SECTION", "STT_FILE"):
+    if symbol.name.startswith(".L"):
+        image.labels.setdefault(symbol.name, address)
+    elif symbol.name and kind not in ("STT_SECTION", "STT_FILE"):
         image.symbols.setdefault(symbol.name, address)
         if kind == "STT_FUNC":
             image.functions[symbol.name] = symbol["st_size"]

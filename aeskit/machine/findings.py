@@ -1,0 +1,184 @@
+"""What a run in numbers tells besides its result: memory, callee-saved registers, the stack, vzeroupper.
+
+A finding of one run says that something is wrong; that there is none says nothing of other inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from aeskit.machine import decode as d
+from aeskit.machine.events import Event, Events
+from aeskit.machine.memory import Region
+from aeskit.machine.naming import LANE
+from aeskit.trace import Finding
+
+SAVED = (3, 5, 12, 13, 14, 15)
+"""rbx rbp r12 to r15: what a function must keep (System V AMD64 ABI, 3.2.1)."""
+
+RSP = 4
+_IDIOMS = {"vpxor", "vpxord", "vpxorq", "vxorps", "vxorpd", "pxor", "xorps", "xorpd", "vpcmpeqd", "pcmpeqd"}
+_IDIOMS |= {"vpcmpeqb", "pcmpeqb", "vpsubb", "vpsubq", "vpternlogd", "vpternlogq", "xor", "sub", "kxnorq"}
+_IDIOMS |= {"kxorq", "kxnord", "kxord", "kxnorw", "kxorw", "kxnorb", "kxorb"}
+"""With one register as every source these read nothing of it."""
+
+
+def all_findings(
+    run: Events,
+    regions: Sequence[Region],
+    stack: Region,
+    stack_arguments: int = 0,
+    old: Sequence[str] = (),
+    arguments: Sequence[str] = (),
+) -> list[Finding]:
+    """Everything below, in the order of the steps.
+
+    `regions` may be accessed besides `stack`, on which the caller left `stack_arguments` 8-byte words;
+    `old` names regions whose bytes mean nothing before the function writes them; `arguments` names
+    registers that hold some.
+    """
+    found = [
+        *outside(run, regions, stack, stack_arguments),
+        *unwritten(run, stack, [region for region in regions if region.name in old]),
+        *unset(run, arguments),
+        *kept(run),
+        *upper_halves(run),
+    ]
+    last = len(run.events)
+    return sorted(found, key=lambda finding: last if finding.step is None else finding.step)
+
+
+def outside(run: Events, regions: Sequence[Region], stack: Region, stack_arguments: int) -> Iterator[Finding]:
+    """Accesses by even one byte outside what the function was given, and the problem that ended the run."""
+    caller = run.start.gpr[RSP] + 8 + 8 * stack_arguments
+    for number, event in enumerate(run.events):
+        for kind, address, data in event.accesses:
+            size = len(data)
+            verb = {"r": "read", "w": "write"}[kind]
+            if stack.address <= address < stack.end:
+                if address + size > caller or (kind == "w" and address + size > run.start.gpr[RSP]):
+                    yield Finding(f"a {verb} of {size} bytes in the caller's part of the stack", number)
+                continue
+            place = next((r for r in regions if r.address <= address < r.end), None)
+            if place is None or address + size > place.end:
+                yield Finding(f"a {verb} of {size} bytes{_where(address, size, regions)}", number)
+            elif kind == "w" and "w" not in place.permissions:
+                yield Finding(f"a write of {size} bytes to {place.name}, which is to be read only", number)
+    if run.problem:
+        yield Finding(run.problem, len(run.events) - 1 if run.events else None)
+
+
+def _where(address: int, size: int, regions: Sequence[Region]) -> str:
+    """In words, from the nearest region."""
+    near = min(regions, key=lambda r: max(r.address - address, address + size - r.end), default=None)
+    if near is None or not -4096 < address - near.address < len(near.data) + 4096:
+        return f" at {address:#x}, in no buffer"
+    before, past = max(near.address - address, 0), max(address + size - near.end, 0)
+    told = [f"{before} before {near.name}"] if before else []
+    told += [f"{min(past, size)} past the end of {near.name}"] if past else []
+    return f", {' and '.join(told)}"
+
+
+def unwritten(run: Events, stack: Region, old: Sequence[Region]) -> Iterator[Finding]:
+    """Bytes of the frame or of an output that were read before the function wrote them; once a region."""
+    frame = Region("the stack", stack.address, stack.data[: run.start.gpr[RSP] - stack.address])
+    for region in (frame, *old):
+        written = np.zeros(len(region.data), bool)
+        for number, event in enumerate(run.events):
+            first = _first_unwritten(event, region, written)
+            if first is not None:
+                yield Finding(f"byte {first} of {region.name} is read before it is written", number)
+                break
+
+
+def _first_unwritten(event: Event, region: Region, written: np.ndarray) -> int | None:
+    for kind, address, data in event.accesses:
+        low, high = max(address, region.address), min(address + len(data), region.end)
+        if low >= high:
+            continue
+        part = written[low - region.address : high - region.address]
+        if kind == "w":
+            part[:] = True
+        elif not part.all():
+            return int(low - region.address + np.flatnonzero(~part)[0])
+    return None
+
+
+def unset(run: Events, arguments: Sequence[str]) -> Iterator[Finding]:
+    """Registers that were read before anything was in them; pushing one to keep it is no reading."""
+    known = {"rsp", "rip", *arguments}
+    for number, event in enumerate(run.events):
+        instruction = event.instruction
+        if instruction.mnemonic in ("push", "vzeroupper", "vzeroall") or _is_idiom(instruction):
+            known.update(instruction.reads)
+        for name in instruction.reads:
+            if name not in known and name != "flags" and _counts(name):
+                known.add(name)
+                yield Finding(f"{_short(name, instruction)} is read, which nothing has set", number)
+        known.update(event.values)
+        known.update(instruction.writes)
+
+
+def _counts(name: str) -> bool:
+    return name in d.GPR_NAMES or name[1:3] == "mm" or (name[0] == "k" and name[1:].isdigit())
+
+
+def _is_idiom(instruction: d.Instruction) -> bool:
+    registers = [o for o in instruction.operands if isinstance(o, d.Vector | d.Gpr | d.Mask)]
+    sources = registers if len(registers) == 2 else registers[1:]
+    mnemonic = instruction.mnemonic
+    return mnemonic in _IDIOMS and len(registers) > 1 and len({repr(source) for source in sources}) == 1
+
+
+def _short(name: str, instruction: d.Instruction) -> str:
+    sizes = [o.size for o in instruction.operands if isinstance(o, d.Vector)]
+    if name[1:3] == "mm" and sizes:
+        return {16: "x", 32: "y", 64: "z"}.get(max(sizes), "z") + name[1:]
+    return name
+
+
+def kept(run: Events) -> Iterator[Finding]:
+    """Callee-saved registers and the stack pointer, at the return."""
+    if run.problem:
+        return
+    for number in SAVED:
+        if run.end.gpr[number] != run.start.gpr[number]:
+            yield Finding(f"{d.GPR_NAMES[number]} must be kept and is changed at the return")
+    if run.end.gpr[RSP] != run.start.gpr[RSP] + 8:
+        off = run.end.gpr[RSP] - run.start.gpr[RSP] - 8
+        yield Finding(f"rsp is {off:+} bytes off at the return")
+
+
+def upper_halves(run: Events) -> Iterator[Finding]:
+    """Registers 0 to 15 left with dirty upper halves: SSE code after it waits for them (SDM vol. 1, 14.3)."""
+    dirty: dict[int, int] = {}
+    for number, event in enumerate(run.events):
+        instruction = event.instruction
+        if instruction.mnemonic in ("vzeroupper", "vzeroall"):
+            dirty.clear()
+        elif instruction.encoding in ("VEX", "EVEX"):
+            target = instruction.operands[0] if instruction.operands else None
+            if isinstance(target, d.Vector) and target.number < 16 and target.size > LANE:
+                dirty.setdefault(target.number, number)
+    if dirty and not run.problem:
+        first = min(dirty.values())
+        what = run.events[first].instruction
+        names = ", ".join(f"{_short(f'zmm{number}', what)}" for number in sorted(dirty)[:4])
+        more = f" and {len(dirty) - 4} more" if len(dirty) > 4 else ""
+        yield Finding(f"no vzeroupper before the return: the upper halves of {names}{more} stay dirty")
+
+
+def wrong_bytes(
+    wanted: Mapping[str, bytes | None], before: Mapping[str, bytes], after: Mapping[str, bytes]
+) -> Iterator[Finding]:
+    """Buffers that do not hold what they must; None in `wanted` for one that must be unchanged."""
+    for name, data in after.items():
+        expected = wanted.get(name)
+        must = before[name] if expected is None else expected
+        wrong = [i for i, (a, b) in enumerate(zip(data, must, strict=True)) if a != b]
+        if wrong:
+            at, more = wrong[0], f" ({len(wrong)} bytes are wrong)" if len(wrong) > 1 else ""
+            block = f"block {at // LANE} byte {at % LANE}"
+            yield Finding(f"{name}: {block} is {data[at]:02x}, must be {must[at]:02x}{more}")

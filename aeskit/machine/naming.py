@@ -1,0 +1,76 @@
+"""Naming lanes: a lane's value looked up among the values that the model named, none annotated by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from aeskit.bits import from_le, to_le
+
+LANE = 16
+SHORTEST = 4
+"""Bytes of the shortest value that is looked up: of fewer, chance finds too many."""
+
+_ROUND_KEY = re.compile(r"d?K\d*\[(\d+)\]")
+
+
+class Names:
+    """The values of one run by their bytes."""
+
+    def __init__(self, values: Iterable[tuple[str, bytes]]) -> None:
+        """`values` in the order in which the model told them.
+
+        Of several names of one value the first counts, one of a whole step (``CC_0``) before one of a
+        round's state (``PP_0.round[14].output``).
+        """
+        self._names: dict[bytes, str] = {}
+        for name, data in values:
+            if len(data) < SHORTEST or not any(data):
+                continue
+            known = self._names.get(data)
+            if known is None or ("." in known and "." not in name):
+                self._names[data] = name
+        self._outer = _outer_round_keys(self._names)
+
+    def __len__(self) -> int:
+        """How many values have a name."""
+        return len(self._names)
+
+    def name(self, data: bytes) -> str:
+        """The name of a value, of its byte reverse, or of its sum with a first or last round key; else empty.
+
+        Those sums are what code holds that folds a tweak or a block into a round key.
+        """
+        found = self._names.get(data)
+        if found:
+            return found
+        found = self._names.get(data[::-1])
+        if found:
+            return f"{found} reversed"
+        return self._sum(data) if len(data) == LANE and any(data) else ""
+
+    def lanes(self, register: str, data: bytes) -> dict[str, str]:
+        """``zmm6[2]`` to ``T_2`` for each lane of a register that has a name."""
+        named = (
+            (lane, self.name(data[LANE * lane : LANE * (lane + 1)])) for lane in range(len(data) // LANE)
+        )
+        return {f"{register}[{lane}]": name for lane, name in named if name}
+
+    def _sum(self, data: bytes) -> str:
+        value = from_le(data)
+        for number, round_key in self._outer:
+            found = self._names.get(to_le(value ^ number, LANE))
+            if found and "." not in found:
+                return f"{found} ⊕ {round_key}"
+        return ""
+
+
+def _outer_round_keys(names: Mapping[bytes, str]) -> list[tuple[int, str]]:
+    """The first and the last round key of each schedule, as integers with their names."""
+    schedules: dict[str, list[tuple[int, int, str]]] = {}
+    for data, name in names.items():
+        match = _ROUND_KEY.fullmatch(name)
+        if match:
+            schedules.setdefault(name[: match.start(1)], []).append((int(match[1]), from_le(data), name))
+    ends = [end for keys in schedules.values() for end in {min(keys), max(keys)}]
+    return [(value, name) for _, value, name in sorted(ends, key=lambda end: end[2])]

@@ -1,0 +1,254 @@
+"""The JSON form of a trace, version 2: compact, and read with suspicion.
+
+An object with
+
+- ``aeskit_trace``: 2, ``title`` and ``source``: strings
+- ``code``: rows ``[text, place, line]``, each once however often it ran
+- ``names``: the strings that values were recognised as, each once
+- ``phases``: rows ``[first step, name]``, and ``model_phases``
+- ``buffers``: rows ``[name, address, writable, hex, expected hex or null]``
+- ``start``: register to hex
+- ``steps``, ``model``: rows ``[code, values, names, accesses]``, empty ends left out; values are name to hex,
+  names are place to an index of ``names``, an access is ``[buffer, offset, size]`` for a read and
+  ``[buffer, offset, hex]`` for a write, the buffer an index or -1
+- ``findings``: rows ``[text, step or null]``
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from aeskit.trace import Access, Buffer, Finding, Step, Trace, TraceError
+
+VERSION = 2
+"""A reader refuses any other."""
+
+MAX_STEPS = 1_000_000
+MAX_ADDRESS = (1 << 64) - 1
+
+T = TypeVar("T")
+
+
+# ---- Writing --------------------------------------------------------------------------------------------
+
+
+class _Table:
+    """Rows, each once, and their indices."""
+
+    def __init__(self) -> None:
+        self.index: dict[Any, int] = {}
+
+    def __call__(self, row: Any) -> int:
+        return self.index.setdefault(row, len(self.index))
+
+    def rows(self) -> list[Any]:
+        return list(self.index)
+
+
+def write(trace: Trace) -> str:
+    """The JSON of a trace."""
+    code, names = _Table(), _Table()
+    places = {buffer.name: index for index, buffer in enumerate(trace.buffers)}
+    steps = [_write_step(step, code, names, places) for step in trace.steps]
+    model = [_write_step(step, code, names, places) for step in trace.model]
+    whole = {
+        "aeskit_trace": VERSION,
+        "title": trace.title,
+        "source": trace.source,
+        "findings": [[finding.text, finding.step] for finding in trace.findings],
+        "buffers": [_write_buffer(buffer) for buffer in trace.buffers],
+        "start": _hex(trace.start),
+        "code": code.rows(),
+        "names": names.rows(),
+        "phases": _phases(trace.steps),
+        "model_phases": _phases(trace.model),
+        "steps": steps,
+        "model": model,
+    }
+    return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+
+
+def _hex(values: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: bytes(data).hex() for name, data in values.items()}
+
+
+def _write_step(step: Step, code: _Table, names: _Table, places: Mapping[str, int]) -> list[Any]:
+    row: list[Any] = [
+        code((step.text, step.place, step.line)),
+        _hex(step.values),
+        {place: names(name) for place, name in step.names.items()},
+        [_write_access(access, places) for access in step.accesses],
+    ]
+    while not row[-1] and len(row) > 1:
+        row.pop()
+    return row
+
+
+def _write_access(access: Access, places: Mapping[str, int]) -> list[Any]:
+    what = access.size if access.written is None else bytes(access.written).hex()
+    return [places[access.buffer] if access.buffer else -1, access.offset, what]
+
+
+def _write_buffer(buffer: Buffer) -> list[Any]:
+    expected = None if buffer.expected is None else buffer.expected.hex()
+    return [buffer.name, buffer.address, buffer.writable, buffer.data.hex(), expected]
+
+
+def _phases(steps: Sequence[Step]) -> list[list[Any]]:
+    starts = [0] if steps else []
+    starts += [i for i, (a, b) in enumerate(pairwise(steps), 1) if a.phase != b.phase]
+    return [[i, steps[i].phase] for i in starts]
+
+
+# ---- Reading --------------------------------------------------------------------------------------------
+
+
+def read(text: str) -> Trace:
+    """The trace that `write` wrote; TraceError with the place for anything else."""
+    try:
+        raw = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise TraceError(f"a trace must be JSON: {error}") from None
+    if (
+        not isinstance(raw, dict)
+        or type(raw.get("aeskit_trace")) is not int
+        or raw["aeskit_trace"] != VERSION
+    ):
+        raise TraceError(f'a trace must be an object with "aeskit_trace": {VERSION}')
+    for key in ("steps", "model"):
+        if len(_list(raw, key)) > MAX_STEPS:
+            raise TraceError(f"a trace must have at most {MAX_STEPS} {key}, not {len(raw[key])}")
+    reader = _Reader(raw)
+    steps, model = reader.steps("steps", "phases"), reader.steps("model", "model_phases")
+    return Trace(
+        title=_string(raw.get("title"), 'trace: "title"'),
+        source=_string(raw.get("source"), 'trace: "source"'),
+        steps=steps,
+        findings=_rows(raw, "findings", lambda row, where: _finding(row, where, len(steps))),
+        buffers=reader.buffers,
+        start=_values(raw.get("start"), "trace: start"),
+        model=model,
+    )
+
+
+class _Reader:
+    """The tables of a trace, and its steps read by them."""
+
+    def __init__(self, raw: dict[str, Any]) -> None:
+        self.raw = raw
+        self.code = _rows(raw, "code", _code)
+        self.names = _rows(raw, "names", _string)
+        self.buffers = _rows(raw, "buffers", _buffer)
+        if len({buffer.name for buffer in self.buffers} | {""}) <= len(self.buffers):
+            raise TraceError("trace: buffers must have names, each another")
+
+    def steps(self, key: str, phases: str) -> tuple[Step, ...]:
+        """The rows of `key`, with the phases told by the rows of `phases`."""
+        count = len(self.raw[key])
+        starts = dict(_rows(self.raw, phases, lambda row, where: _phase(row, where, count)))
+        if count and 0 not in starts:
+            raise TraceError(f"trace: {phases} must begin at step 0")
+        made, phase = [], ""
+        for number, row in enumerate(self.raw[key]):
+            phase = starts.get(number, phase)
+            made.append(self._step(row, phase, f"{key}[{number}]"))
+        return tuple(made)
+
+    def _step(self, row: Any, phase: str, where: str) -> Step:
+        row = [*_row(row, where, range(1, 5)), *({}, {}, [])[len(row) - 1 :]]
+        text, place, line = self.code[_index(row[0], len(self.code), f"{where}: code")]
+        names = _object(row[2], f"{where}: names")
+        return Step(
+            text,
+            place,
+            phase,
+            _values(row[1], where),
+            {at: self.names[_index(n, len(self.names), f"{where}: names")] for at, n in names.items()},
+            tuple(self._access(item, f"{where}: accesses") for item in _row(row[3], f"{where}: accesses")),
+            line,
+        )
+
+    def _access(self, row: Any, where: str) -> Access:
+        place, offset, what = _row(row, where, range(3, 4))
+        buffer = "" if place == -1 else self.buffers[_index(place, len(self.buffers), where)].name
+        offset = _index(offset, MAX_ADDRESS + 1, where)
+        if isinstance(what, str):
+            data = _bytes(what, where)
+            return Access(buffer, offset, len(data), data)
+        return Access(buffer, offset, _index(what, 1 << 32, where))
+
+
+def _code(row: Any, where: str) -> tuple[str, str, str]:
+    text, place, line = (_string(item, where) for item in _row(row, where, range(3, 4)))
+    return text, place, line
+
+
+def _phase(row: Any, where: str, steps: int) -> tuple[int, str]:
+    first, name = _row(row, where, range(2, 3))
+    return _index(first, steps, where), _string(name, where)
+
+
+def _finding(row: Any, where: str, steps: int) -> Finding:
+    text, step = _row(row, where, range(2, 3))
+    return Finding(_string(text, where), None if step is None else _index(step, steps, where))
+
+
+def _buffer(row: Any, where: str) -> Buffer:
+    name, address, writable, data, expected = _row(row, where, range(5, 6))
+    if not isinstance(writable, bool):
+        raise TraceError(f"{where}: writable must be true or false")
+    after = None if expected is None else _bytes(expected, where)
+    address = _index(address, MAX_ADDRESS + 1, where)
+    return Buffer(_string(name, where), address, _bytes(data, where), writable, after)
+
+
+def _rows(raw: dict[str, Any], key: str, make: Callable[[Any, str], T]) -> tuple[T, ...]:
+    return tuple(make(row, f"{key}[{number}]") for number, row in enumerate(_list(raw, key)))
+
+
+def _list(raw: dict[str, Any], key: str) -> list[Any]:
+    found = raw.get(key)
+    if not isinstance(found, list):
+        raise TraceError(f'trace: "{key}" must be a list')
+    return found
+
+
+def _row(row: Any, where: str, sizes: range | None = None) -> list[Any]:
+    if not isinstance(row, list):
+        raise TraceError(f"{where} must be a list, not {type(row).__name__}")
+    if sizes is not None and len(row) not in sizes:
+        wanted = sizes[0] if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        raise TraceError(f"{where} must have {wanted} items, not {len(row)}")
+    return row
+
+
+def _object(found: Any, where: str) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise TraceError(f"{where} must be an object, not {type(found).__name__}")
+    return found
+
+
+def _values(found: Any, where: str) -> dict[str, bytes]:
+    return {name: _bytes(data, where) for name, data in _object(found, f"{where}: values").items()}
+
+
+def _bytes(found: Any, where: str) -> bytes:
+    try:
+        return bytes.fromhex(found)
+    except (ValueError, TypeError):
+        raise TraceError(f"{where}: values must be hexadecimal") from None
+
+
+def _string(found: Any, where: str) -> str:
+    if not isinstance(found, str):
+        raise TraceError(f"{where} must be a string")
+    return found
+
+
+def _index(found: Any, count: int, where: str) -> int:
+    if type(found) is not int or not 0 <= found < count:
+        raise TraceError(f"{where} must be from 0 to {count - 1}, not {found!r:.40}")
+    return found

@@ -1,0 +1,241 @@
+"""One call of a function as its contract asks, in numbers.
+
+Inputs that nobody gives are reproducible bytes; registers that hold no argument, and the upper halves of
+32-bit arguments, are poisoned.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from hashlib import shake_128
+from typing import Any
+
+import numpy as np
+
+from aeskit.bits import BLOCK, from_le, to_le
+from aeskit.contracts import ANY, Call, Contract, UInt32
+from aeskit.machine import decode as d
+from aeskit.machine.loader import Image
+from aeskit.machine.memory import Memory, Region
+from aeskit.machine.run import Machine
+from aeskit.models.arithmetic import choose
+from aeskit.trace import Buffer, Recorder, Step
+
+ARGUMENTS = (7, 6, 2, 1, 8, 9)
+"""rdi rsi rdx rcx r8 r9 (System V AMD64 ABI, 3.2.3)."""
+FIRST_BUFFER, BUFFER_STEP, ODD = 0x2000_0000_0000, 0x1_0000_0000, 0x35
+POISON = 0xB0B0_B0B0_0000_0000
+"""The upper half of a 32-bit argument."""
+STARTS = ("tweak", "iv", "counter")
+
+_ROUND_KEY = re.compile(r"(K\d*)\[(\d+)\]")
+_INNER = re.compile(r"\.(s_box|s_row|m_col|is_row|is_box|ik_add|im_col)$")
+"""Within a round: one instruction does it all, so no lane ever holds these."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the caller chooses; None for reproducible bytes."""
+
+    length: int = 64
+    key_size: int = 32
+    """Of one AES key, in bytes."""
+    key: bytes | None = None
+    """XTS: the data key, then the tweak key."""
+    data: bytes | None = None
+    start: bytes | None = None
+    """Tweak, IV or counter."""
+    in_place: bool = False
+
+
+@dataclass
+class Inputs:
+    """The unknown inputs of a contract as bytes."""
+
+    given: Given
+    letters: tuple[str, ...] = ()
+    """Names of the keys: K, or K1 and K2."""
+    used: dict[str, bytes] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    """The key schedules as the model tells them."""
+
+    def __call__(self, name: str, size: int) -> bytes:
+        """The bytes of an input."""
+        match = _ROUND_KEY.fullmatch(name)
+        data = self._round_key(match[1], int(match[2])) if match else self._plain(name, size)
+        self.used[name] = data
+        return data
+
+    def _plain(self, name: str, size: int) -> bytes:
+        chosen = {"data": self.given.data, "key": self.given.key}.get(name)
+        if name in STARTS:
+            chosen = self.given.start
+        return draw(name, size) if chosen is None else _sized(name, chosen, size)
+
+    def _round_key(self, letter: str, number: int) -> bytes:
+        if f"{letter}[0]" not in self.used:
+            if letter not in self.letters:
+                self.letters += (letter,)
+            at, size = self.letters.index(letter), self.given.key_size
+            whole = self.given.key
+            key = draw(f"key {letter}", size) if whole is None else whole[size * at : size * (at + 1)]
+            heard = Recorder()
+            choose("plain").expand_for_decryption(key, heard.note, letter)
+            self.steps += heard.steps
+            self.schedules[letter] = [
+                step.values[f"{letter}[{r}]"] for r, step in enumerate(_own(heard, letter))
+            ]
+        return self.schedules[letter][number]
+
+    schedules: dict[str, list[bytes]] = field(default_factory=dict)
+
+
+def _own(heard: Recorder, letter: str) -> list[Step]:
+    return [step for step in heard.steps if any(name.startswith(f"{letter}[") for name in step.values)]
+
+
+def draw(name: str, size: int) -> bytes:
+    """Reproducible bytes for a purpose."""
+    return shake_128(f"aeskit step: {name}".encode()).digest(size)
+
+
+def _sized(name: str, data: bytes, size: int) -> bytes:
+    if len(data) != size:
+        raise ValueError(f"{name} must be {size} bytes, not {len(data)}")
+    return data
+
+
+# ---- The call ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Prepared:
+    """A call ready to be made."""
+
+    image: Image
+    symbol: str
+    contract: Contract
+    call: Call
+    inputs: Inputs
+    model: list[Step]
+    addresses: dict[int, int] = field(default_factory=dict)
+
+    def machine(self, poison: int = POISON) -> Machine:
+        """A lane machine with memory and registers as the function finds them."""
+        regions = []
+        for number, buffer in enumerate(self.call.buffers):
+            address = FIRST_BUFFER + BUFFER_STEP * number + (0 if buffer.aligned else ODD + BLOCK * number)
+            self.addresses[id(buffer)] = address
+            if len(buffer.data):
+                rights = "rw" if buffer.writable else "r"
+                regions.append(Region(buffer.name, address, _array(buffer.data), rights))
+        machine = Machine(self.image, Memory(regions))
+        state, stack_pointer = machine.state, machine.state.gpr[4]
+        machine.stack.data[...] = _array(draw("stack", len(machine.stack.data)))
+        state.v[...] = _array(draw("vector registers", 32 * 64)).reshape(32, 64)
+        state.v[:16, 16:] = 0  # upper halves are clean at a call
+        state.k[:] = [from_le(draw(f"k{n}", 8)) for n in range(8)]
+        state.gpr[:] = [from_le(draw(name, 8)) for name in d.GPR_NAMES]
+        state.gpr[4] = stack_pointer
+        for number, value in enumerate(self.call.registers):
+            self._argument(machine, number, value, poison)
+        return machine
+
+    def _argument(self, machine: Machine, number: int, value: Any, poison: int) -> None:
+        given = value if isinstance(value, int) else self.addresses.get(id(value), 0)
+        if isinstance(value, UInt32):
+            given = value.value | poison
+        if number < len(ARGUMENTS):
+            machine.state.gpr[ARGUMENTS[number]] = given
+        else:
+            at = machine.state.gpr[4] + 8 * (number - len(ARGUMENTS))
+            machine.memory.write(at, _array(to_le(given, 8)))
+
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The buffers as the trace tells them."""
+        return tuple(
+            Buffer(b.name, self.addresses[id(b)], bytes(b.data), b.writable, _expected(b))
+            for b in self.call.buffers
+        )
+
+
+def _expected(buffer: Any) -> bytes | None:
+    if buffer.expected is ANY:
+        return None
+    return bytes(buffer.data if buffer.expected is None else buffer.expected)
+
+
+def _array(data: bytes) -> Any:
+    return np.frombuffer(data, np.uint8).copy()
+
+
+def prepare(image: Image, symbol: str, contract: Contract, given: Given) -> Prepared:
+    """Set a call up; ValueError in words for inputs that the contract does not take."""
+    _check(contract, given)
+    if given.key is not None:
+        given = _with_key_size(contract, given)
+    inputs = Inputs(given)
+    heard = Recorder()
+    call = Call(choose("plain"), inputs, _add, given.length, given.key_size, given.in_place)
+    call.note = heard.note
+    contract.setup(call)
+    _check_assumed(call)
+    blocks, others = _given_steps(contract, inputs, heard.steps)
+    model = [*inputs.steps, *blocks, *heard.steps, *others]
+    kept = [step for step in model if not all(_INNER.search(name) for name in step.values)]
+    return Prepared(image, symbol, contract, call, inputs, kept)
+
+
+def _check(contract: Contract, given: Given) -> None:
+    if given.key_size not in contract.key_sizes and given.key is None:
+        sizes = ", ".join(str(8 * size) for size in contract.key_sizes)
+        raise ValueError(f"a key must have {sizes} bits, not {8 * given.key_size}")
+    if contract.has_length and (given.length < contract.minimum or given.length % contract.multiple):
+        what = f"at least {contract.minimum}" + (
+            f", a multiple of {contract.multiple}" * (contract.multiple > 1)
+        )
+        raise ValueError(f"bytes must be {what} for {contract.name}, not {given.length}")
+    if given.in_place and not contract.in_place:
+        raise ValueError(f"{contract.name} does not run in place")
+
+
+def _with_key_size(contract: Contract, given: Given) -> Given:
+    """The size of one AES key, found out from what the contract asks for."""
+    assert given.key is not None
+    probe = Inputs(Given(given.length, contract.key_sizes[0], in_place=given.in_place))
+    contract.setup(Call(choose("plain"), probe, _add, given.length, contract.key_sizes[0], given.in_place))
+    keys = max(len(probe.letters), 1)
+    size, rest = divmod(len(given.key), keys)
+    if rest or size not in contract.key_sizes:
+        sizes = " or ".join(str(keys * size) for size in contract.key_sizes)
+        raise ValueError(f"key must be {sizes} bytes for {contract.name}, not {len(given.key)}")
+    return replace(given, key_size=size)
+
+
+def _check_assumed(call: Call) -> None:
+    for word, low, high in call.assumed:
+        if not low <= from_le(word) <= high:
+            raise ValueError(f"the counter must be from {low} to {high} there, not {from_le(word)}")
+
+
+def _add(word: bytes, number: int) -> bytes:
+    return to_le((from_le(word) + number) % (1 << 8 * len(word)), len(word))
+
+
+def _given_steps(contract: Contract, inputs: Inputs, heard: list[Step]) -> tuple[list[Step], list[Step]]:
+    """Blocks and other inputs by the standard's letters: the model names what it makes of them, not them."""
+    made = {name for step in heard for name in step.values}
+    letter = "C" if any(re.fullmatch(r"P\*?_\d+", name) for name in made) else "P"
+    first = 0 if contract.name.startswith("xts") else 1
+    data = inputs.used.get("data", b"")
+    blocks = {
+        f"{letter}_{start // BLOCK + first}": data[start : start + BLOCK]
+        for start in range(0, len(data), BLOCK)
+    }
+    others = {name: inputs.used[name] for name in ("key", *STARTS) if name in inputs.used}
+    return [_given_step(*item) for item in blocks.items()], [_given_step(*item) for item in others.items()]
+
+
+def _given_step(name: str, data: bytes) -> Step:
+    return Step(f"{name}: given", "", "input", {name: data})

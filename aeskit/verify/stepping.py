@@ -1,0 +1,200 @@
+"""A function called once in numbers, and the run recorded as a trace: what `aeskit step` shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from aeskit import contracts
+from aeskit.contracts import ANY, Contract, UInt32
+from aeskit.machine import decode as d
+from aeskit.machine import events, findings
+from aeskit.machine.events import Events
+from aeskit.machine.loader import Image, load
+from aeskit.machine.naming import Names
+from aeskit.machine.record import record
+from aeskit.machine.run import Machine
+from aeskit.models.arithmetic import choose
+from aeskit.trace import Finding, Trace
+from aeskit.verify.calls import ARGUMENTS, Given, Prepared, prepare
+
+ENGINES = ("lanes", "silicon", "emulator")
+
+# ---- The function -----------------------------------------------------------------------------------------
+
+NATIVE = Path(__file__).parents[2] / "native"
+
+
+def find(target: str, **options: Any) -> tuple[Image, str]:
+    """``NAME`` of one of our own functions, ``FILE:SYMBOL``, or a ``FILE`` with one function.
+
+    `options` are `loader.load`'s. LoadError or ValueError in words for anything else.
+    """
+    file, _, symbol = target.rpartition(":")
+    if file:
+        image = load(file, **options)
+    elif Path(target).is_file():
+        image, symbol = load(target, **options), ""
+    elif contracts.of(target):
+        image, symbol = _own_image(target), target
+    else:
+        raise ValueError(f"{target} must be one of our own functions, FILE:SYMBOL or a file")
+    if not symbol:
+        if len(image.functions) != 1:
+            known = ", ".join(sorted(image.functions)[:20]) or "none"
+            raise ValueError(f"{target} must be FILE:SYMBOL: the file has the functions {known}")
+        symbol = next(iter(image.functions))
+    image.address_of(symbol)
+    return image, symbol
+
+
+def _own_image(name: str) -> Image:
+    """From the source where it is at hand, since it has labels; else from the extension itself."""
+    source = NATIVE / f"{ {'cts': 'cbc'}.get(name.split('_')[0], name.split('_')[0]) }.S"
+    if source.is_file():
+        return load(source)
+    from aeskit import _native
+
+    return load(_native.__file__)
+
+
+def contract_of(symbol: str, name: str | None) -> Contract:
+    """The contract by name, or the first of one of our own functions; ValueError with what there is."""
+    if name is None:
+        own = contracts.of(symbol)
+        if own:
+            return own[0]
+        raise ValueError(f"{symbol} needs --contract, one of {', '.join(sorted(contracts.ALL))}")
+    if name not in contracts.ALL:
+        raise ValueError(f"contract must be one of {', '.join(sorted(contracts.ALL))}, not {name!r}")
+    return contracts.ALL[name]
+
+
+# ---- The run ----------------------------------------------------------------------------------------------
+
+
+def trace(target: str, contract: str | None, given: Given, engine: str = "lanes", **options: Any) -> Trace:
+    """Run a function once and tell everything; ValueError (MachineError is one) where it cannot be run."""
+    image, symbol = find(target, **options)
+    prepared = prepare(image, symbol, contract_of(symbol, contract), given)
+    machine = prepared.machine()
+    run, after = _run(machine, symbol, engine)
+    found = [*_findings(prepared, machine, run), *_wrong(prepared, after, run)]
+    found += _upper_halves_matter(prepared, run, after, engine)
+    values = [(name, data) for step in prepared.model for name, data in step.values.items()]
+    kinds = {name: step.phase for step in prepared.model for name in step.values}
+    return record(
+        _title(prepared, given.in_place),
+        engine,
+        image,
+        run,
+        prepared.buffers(),
+        machine.stack,
+        Names([*values, *_ahead(prepared)]),
+        _about(kinds),
+        found,
+        prepared.model,
+    )
+
+
+def _title(prepared: Prepared, in_place: bool) -> str:
+    contract, call = prepared.contract, prepared.call
+    parts = [prepared.symbol, f"AES-{8 * call.key_size}"]
+    parts += (
+        [f"{call.length} bytes", "in place" if in_place else "out of place"] if contract.has_length else []
+    )
+    return f"{', '.join(parts)} ({contract.title})"
+
+
+def _run(machine: Machine, symbol: str, engine: str) -> tuple[Events, dict[str, bytes]]:
+    """The run, and what each region holds after it."""
+    if engine == "lanes":
+        run = events.lanes(machine, symbol)
+    elif engine == "silicon":
+        from aeskit.machine.silicon import Silicon
+
+        run = events.engine(machine, symbol, Silicon)
+    elif engine == "emulator":
+        from aeskit.machine.bochs.steps import Bochs
+
+        run = events.engine(machine, symbol, Bochs)
+    else:
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
+    return run, {region.name: region.data.tobytes() for region in machine.memory.regions}
+
+
+def _findings(prepared: Prepared, machine: Machine, run: Events) -> list[Finding]:
+    regions = [region for region in machine.memory.regions if region is not machine.stack]
+    count = len(prepared.call.registers)
+    return findings.all_findings(
+        run,
+        regions,
+        machine.stack,
+        max(count - len(ARGUMENTS), 0),
+        ("destination", "schedule"),
+        [d.GPR_NAMES[number] for number in ARGUMENTS[:count]],
+    )
+
+
+def _wrong(prepared: Prepared, after: Mapping[str, bytes], run: Events) -> Iterator[Finding]:
+    if run.problem:
+        return
+    buffers = {b.name: b for b in prepared.call.buffers if len(b.data) and b.expected is not ANY}
+    yield from findings.wrong_bytes(
+        {name: None if b.expected is None else bytes(b.expected) for name, b in buffers.items()},
+        {name: bytes(b.data) for name, b in buffers.items()},
+        {name: after[name] for name in buffers},
+    )
+
+
+def _upper_halves_matter(
+    prepared: Prepared, run: Events, after: Mapping[str, bytes], engine: str
+) -> Iterator[Finding]:
+    """The same call with clean upper halves of its 32-bit arguments must do the same."""
+    if not any(isinstance(value, UInt32) for value in prepared.call.registers):
+        return
+    clean, others = _run(prepared.machine(poison=0), prepared.symbol, "lanes")
+    path = [event.instruction.address for event in run.events]
+    same = path == [event.instruction.address for event in clean.events]
+    if same and all(others[b.name] == after[b.name] for b in prepared.call.buffers if len(b.data)):
+        return
+    pairs = zip(run.events, clean.events, strict=False)
+    first = next(
+        (i for i, (a, b) in enumerate(pairs) if a.instruction.address != b.instruction.address), None
+    )
+    yield Finding("a 32-bit argument is read as 64 bits: with its upper half clear the run is another", first)
+
+
+AHEAD = 64
+"""Blocks by which code may make tweaks and counters ahead of the last that the model needs."""
+
+
+def _ahead(prepared: Prepared) -> Iterator[tuple[str, bytes]]:
+    """The tweaks or counters behind the model's last: code makes them a pass at a time."""
+    a = choose("plain")
+    told = {name: data for step in prepared.model for name, data in step.values.items()}
+    numbers = [int(name[2:]) for name in told if re.fullmatch(r"T_\d+", name)]
+    if numbers:
+        last = max(numbers)
+        more = a.powers if prepared.contract.name.startswith("xts") else a.counters
+        sequence = more(told[f"T_{last}"], AHEAD + 1)
+        for j in range(1, AHEAD + 1):
+            yield f"T_{last + j}", a.block(sequence, j)
+
+
+_OF_BLOCK = re.compile(r"[A-Z]+\*?_(\d+)")
+
+
+def _about(kinds: Mapping[str, str]) -> Callable[[str], str]:
+    """What a state of the cipher belongs to: these say what the code works on, from the second round on."""
+
+    def about(name: str) -> str:
+        head, _, state = name.partition(".")
+        if not state or state.startswith("round[1]"):
+            return ""
+        match = _OF_BLOCK.fullmatch(head)
+        return f"block {match[1]}" if match else {"i": "tweak"}.get(head, kinds.get(head, ""))
+
+    return about

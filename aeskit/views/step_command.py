@@ -1,0 +1,65 @@
+"""`aeskit step`: options to a run, a run to text, page and file."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from aeskit.trace import Trace
+from aeskit.verify.stepping import Given, trace
+from aeskit.views import steps
+
+
+def run(
+    target: str,
+    contract: str | None,
+    length: int,
+    key_bits: str,
+    key: str | None,
+    start: str | None,
+    data: str | None,
+    in_place: bool,
+    engine: str,
+    text: bool,
+    full: bool,
+    json_file: str | None,
+    include: tuple[str, ...],
+    define: tuple[str, ...],
+) -> int:
+    """Run and show; 1 if something was found, else 0. ValueError for what cannot be run."""
+    given_data = _hex("data", data)
+    given = Given(
+        length if given_data is None else len(given_data),
+        int(key_bits) // 8,
+        _hex("key", key),
+        given_data,
+        _hex("start", start),
+        in_place,
+    )
+    made = trace(target, contract, given, engine, include=include, define=define)
+    if json_file:
+        Path(json_file).write_text(made.to_json(), encoding="utf-8")
+    if text or full or not json_file:
+        show(made, full)
+    elif made.findings:
+        print(*made.findings, sep="\n")
+    return 1 if made.findings else 0
+
+
+def show(made: Trace, full: bool) -> None:
+    """Print the picture as wide as the terminal, 80 to 120 columns, or 80 where there is none."""
+    width = min(max(shutil.get_terminal_size((80, 24)).columns, 80), 120)
+    try:
+        print(steps.picture(made, width, full))
+    except BrokenPipeError:
+        sys.stderr.close()
+
+
+def _hex(name: str, text: str | None) -> bytes | None:
+    if text is None:
+        return None
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueError(f"{name} must be hexadecimal, two digits a byte, not {text!r:.40}") from None
