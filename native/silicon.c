@@ -52,6 +52,14 @@ static void find_components(void) {
     at_zmm_extra = component(7);
 }
 
+static int wait_for(int child, int *status) {
+    pid_t found;
+    do
+        found = waitpid(child, status, __WALL);
+    while (found < 0 && errno == EINTR);
+    return found < 0;
+}
+
 static int area_get(int child, struct area *area) {
     struct iovec io = {area->bytes, sizeof area->bytes};
     memset(area->bytes, 0, HEADER + 64);
@@ -164,7 +172,7 @@ int silicon_start(int program, int memory) {
         return -errno;
     if (!child)
         become(program, memory);
-    if (waitpid(child, &status, __WALL) < 0)
+    if (wait_for(child, &status))
         return -errno;
     if (WIFEXITED(status))
         return -(WEXITSTATUS(status) ? WEXITSTATUS(status) : EPERM);
@@ -175,9 +183,9 @@ int silicon_start(int program, int memory) {
 }
 
 void silicon_end(int child) {
+    int status;
     kill(child, SIGKILL);
-    while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
-        ;
+    wait_for(child, &status);
 }
 
 int64_t silicon_system_call(int child, uint64_t stub, uint64_t number, const uint64_t a[6]) {
@@ -190,7 +198,7 @@ int64_t silicon_system_call(int child, uint64_t stub, uint64_t number, const uin
     user.orig_rax = ~0ull;
     user.rdi = a[0], user.rsi = a[1], user.rdx = a[2], user.r10 = a[3], user.r8 = a[4], user.r9 = a[5];
     if (ptrace(PTRACE_SETREGS, child, 0, &user) || ptrace(PTRACE_SINGLESTEP, child, 0, 0)
-        || waitpid(child, &status, __WALL) < 0)
+        || wait_for(child, &status))
         return -errno;
     if (!WIFSTOPPED(status) || ptrace(PTRACE_GETREGS, child, 0, &user))
         return -ECHILD;
@@ -266,7 +274,7 @@ static int step_one(int child, const struct silicon_memory *m, struct user_regs_
         return SILICON_SIGNAL | SIGTRAP;
     do {
         int status;
-        if (ptrace(PTRACE_SYSEMU_SINGLESTEP, child, 0, 0) || waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status))
+        if (ptrace(PTRACE_SYSEMU_SINGLESTEP, child, 0, 0) || wait_for(child, &status) || !WIFSTOPPED(status))
             return SILICON_GONE;
         if (WSTOPSIG(status) == (SIGTRAP | 0x80))
             return SILICON_SYSTEM_CALL;

@@ -6,9 +6,11 @@ from functools import cache
 
 import pytest
 
-from aeskit import implementations
-from aeskit.machine.bochs import EmulatorMissing
+from aeskit import _native, implementations
+from aeskit.machine.bochs import EmulatorMissing, errata
 from aeskit.machine.bochs.library import library
+from aeskit.machine.decode import decode
+from aeskit.machine.loader import load
 from aeskit.verify import cases, command, inputs, layouts, oracle
 from aeskit.verify.differential import examine
 from aeskit.verify.emulated import EMULATED, EmulatedRunner
@@ -110,3 +112,16 @@ def test_the_command_runs_in_the_emulator(capsys):
     assert "0 failures, 0 skipped" in out
     line = "ecb_encrypt_vaes_avx512_512:256:64:in_place:random:0"
     assert command.replay(line, None, "emulator") == 0
+
+
+def test_the_core_uses_nothing_that_the_emulator_gets_wrong():
+    image = load(_native.__file__)
+    for name in (row.name for row in implementations.ALL if row.built):
+        at = image.symbols[name]
+        end = at + image.functions[name]
+        assert end > at
+        while at < end:
+            instruction = decode(image, at)
+            assert errata.wrong(instruction) == ""
+            assert instruction.mnemonic != "vpsravq"
+            at = instruction.following
