@@ -157,6 +157,56 @@ def prove(
 
 
 @main.command()
+@click.argument("names", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every function of our own core.")
+@click.option("--table", is_flag=True, help="Every instruction that the lane machine knows, instead.")
+@click.option("--contract", default="", help="What the arguments mean; for our own functions it is known.")
+@click.option("--contract-file", default="", help="A Python file that defines the contract.")
+@click.option("--count", default=50, show_default=True, type=click.IntRange(1, 1000), help="Lengths.")
+@click.option("--samples", default=4, show_default=True, type=click.IntRange(1, 1000), help="With --table.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0, 2**31), help="With --table.")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "silicon", "emulator"]),
+    default="auto",
+    show_default=True,
+    help="This CPU under single-step; an emulated one with AVX-512; or where needed the other.",
+)
+@click.option("-I", "include", multiple=True, help="A folder of include files, for a .S file.")
+@click.option("-D", "define", multiple=True, help="A macro, for a .S file.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes; by default one a core.")
+def lockstep(
+    names: tuple[str, ...],
+    everything: bool,
+    table: bool,
+    contract: str,
+    contract_file: str,
+    count: int,
+    samples: int,
+    seed: int,
+    engine: str,
+    include: tuple[str, ...],
+    define: tuple[str, ...],
+    workers: int | None,
+) -> None:
+    """Run the lane machine beside hardware and compare every register after every instruction.
+
+    NAMES are functions of our own core, or FILE:SYMBOL of an object, a library or a .S file. The exit status
+    is 0 where both agree, 1 where they differ, 2 for a run that was misused.
+    """
+    from aeskit.verify import lockstep_command as command
+    from aeskit.verify import prove_command
+
+    try:
+        if table:
+            raise SystemExit(command.instructions(samples, seed, engine))
+        asked = prove_command.targets(names, everything, contract, contract_file, include, define)
+        raise SystemExit(command.functions(asked, count, engine, workers))
+    except (ValueError, OSError) as error:
+        raise click.UsageError(str(error)) from None
+
+
+@main.command()
 @click.argument("target", metavar="NAME|FILE:SYMBOL")
 @click.option("--contract", help="What the arguments mean; for our own functions it is known.")
 @click.option("--bytes", "length", default=64, show_default=True, type=click.IntRange(0), help="Of the data.")

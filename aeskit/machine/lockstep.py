@@ -15,7 +15,7 @@ from aeskit.machine import decode as d
 from aeskit.machine.errors import MachineError
 from aeskit.machine.memory import Memory, Region
 from aeskit.machine.run import MAX_STEPS, RETURN, Machine
-from aeskit.machine.silicon import LINE, Silicon, Step, Stop
+from aeskit.machine.silicon import LACKS, LINE, Silicon, Step, Stop
 from aeskit.machine.state import FLAG_BITS, Registers
 
 LANE = 16
@@ -84,6 +84,11 @@ class Lockstep:
     difference: Difference | None = None
     where: str = ""
     """The instruction after which it showed."""
+
+    @property
+    def lacking(self) -> bool:
+        """Whether the engine has no such instruction."""
+        return self.difference is not None and LACKS in self.difference.engine
 
     def __str__(self) -> str:
         """One line."""

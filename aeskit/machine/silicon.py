@@ -191,8 +191,10 @@ def snapshot(raw: Any) -> Registers:
     return Registers(raw["v"].copy(), k, gpr, int(raw["rip"]), int(raw["flags"]))
 
 
+LACKS = "an instruction that is undefined or that this CPU lacks"
+
 _SIGNALS = {
-    signal.SIGILL: "an instruction that is undefined or that this CPU lacks",
+    signal.SIGILL: LACKS,
     signal.SIGFPE: "a divide error",
     signal.SIGTRAP: "a breakpoint",
     signal.SIGALRM: "a repeated string instruction that does not end",

@@ -21,6 +21,7 @@ from aeskit.machine.forms import Form, Writer, Written, forms
 from aeskit.machine.loader import Image, Section
 from aeskit.machine.memory import Memory, Region
 from aeskit.machine.run import Machine
+from aeskit.machine.silicon import LACKS
 from aeskit.machine.state import Registers
 
 CODE, DATA = 0x8000_0000, 0x9000_0000
@@ -36,7 +37,6 @@ STACKED = 64
 JUMPS = ("jmp", "call", "ret", "leave")
 """These find addresses in registers and memory: the lane machine asks no address to be canonical."""
 
-LACKS = "an instruction that is undefined or that this CPU lacks"
 _ILLEGAL = (LACKS, "undefined instruction")
 
 
