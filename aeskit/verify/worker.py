@@ -62,21 +62,22 @@ class Chunk:
         """Whether the model, which is slow, has to answer as well.
 
         To known answers always, else once for each mode, key size and length: directions and orders of
-        stealing take turns. In the full level, up to 600 bytes, each of them has its own turn; in the brief
-        one the longer lengths are a sample.
+        stealing take turns. In the full level, up to 600 bytes, both directions answer; in the brief one the
+        longer lengths are a sample.
         """
         if isinstance(problem, Known) or self.only:
             return not self.only
         length, mode = problem.length, problem.mode
         first = problem.seed == self.seed and cases.takes(mode, length)
         first = first and problem.start in ("random", "zeros", "ones")
-        if not first or mode == "keys" or (self.level == "full" and length <= 600):
+        if not first or mode == "keys":
             return first
         if self.level == "brief":
             return length <= 48 or length % 7 == 0
         turn = length // 2 + problem.key_bits // 64
         in_turn = not problem.stealing or problem.stealing == ("CS1", "CS2", "CS3")[turn % 3]
-        return in_turn and problem.direction in ("crypt", ("encrypt", "decrypt")[turn % 2])
+        both = self.level == "full" and length <= 600
+        return in_turn and (both or problem.direction in ("crypt", ("encrypt", "decrypt")[turn % 2]))
 
     @property
     def checks(self) -> int:

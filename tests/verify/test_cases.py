@@ -5,6 +5,7 @@ import pytest
 from aeskit import bits
 from aeskit.verify import cases, inputs, peer
 from aeskit.verify.cases import LEVELS, Case
+from aeskit.verify.worker import Chunk
 
 RANDOM = {
     mode: list(cases.cases(mode, direction, "quick"))
@@ -122,3 +123,15 @@ def test_every_case_passes_its_own_check(level):
 def test_a_case_that_there_is_not_is_refused(case, message):
     with pytest.raises(ValueError, match=message):
         cases.check(case)
+
+
+@pytest.mark.parametrize("level", ["quick", "full"])
+@pytest.mark.parametrize("mode", ["xts", "cts", "cbc", "ecb"])
+def test_the_model_answers_for_every_key_size_and_length(mode, level):
+    due = set()
+    for direction in ("encrypt", "decrypt"):
+        chunk = Chunk((), (), (), level)
+        found = filter(chunk.model_due, cases.cases(mode, direction, level))
+        due |= {(case.key_bits, case.length) for case in found}
+    lengths = [length for length in cases.lengths(mode, level) if cases.takes(mode, length)]
+    assert due == {(key_bits, length) for key_bits in (128, 192, 256) for length in lengths}
