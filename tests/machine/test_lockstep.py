@@ -4,20 +4,18 @@ import re
 
 import numpy as np
 import pytest
+from engines import NO_EMULATOR, NO_SILICON
 from machine_calls import prepare
 
 from aeskit import implementations
 from aeskit.cpu import detect
-from aeskit.machine import semantics, silicon
-from aeskit.machine.bochs import EmulatorMissing
-from aeskit.machine.bochs.library import library
+from aeskit.machine import semantics
 from aeskit.machine.bochs.steps import Bochs
 from aeskit.machine.lockstep import lockstep
 from aeskit.machine.memory import Memory, Region
 from aeskit.machine.run import Machine
 from aeskit.machine.silicon import Silicon
 
-WHY_NOT = silicon.unavailable()
 FILES = {"cts": "cbc"}
 LENGTHS = {"xts": (17, 47, 300), "ctr": (1, 130, 300), "cts": (16, 31, 290), "keys": (16, 24, 32)}
 
@@ -25,13 +23,11 @@ LENGTHS = {"xts": (17, 47, 300), "ctr": (1, 130, 300), "cts": (16, 31, 290), "ke
 def engine(row):
     """What can run the row here: this CPU, else the emulator; otherwise a skip that says what is missing."""
     if not row.can(detect()):
-        if WHY_NOT:
-            pytest.skip(WHY_NOT)
+        if NO_SILICON:
+            pytest.skip(NO_SILICON)
         return Silicon
-    try:
-        library()
-    except EmulatorMissing as missing:
-        pytest.skip(f"{row.name} needs {', '.join(row.can(detect()))}; {missing}")
+    if NO_EMULATOR:
+        pytest.skip(f"{row.name} needs {', '.join(row.can(detect()))}; {NO_EMULATOR}")
     return Bochs
 
 
@@ -49,8 +45,8 @@ def test_machine_and_cpu_agree_after_every_instruction(native, row):
 @pytest.fixture
 def beside(assembled):
     """Run a snippet in lock-step on silicon; rdi points to a buffer of 64 bytes."""
-    if WHY_NOT:
-        pytest.skip(WHY_NOT)
+    if NO_SILICON:
+        pytest.skip(NO_SILICON)
 
     def run(source, prepare=lambda machine: None):
         buffer = Region("buffer", 0x9000_0000, np.arange(64, dtype=np.uint8))

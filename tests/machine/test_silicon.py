@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from engines import NO_SILICON
 
 from aeskit.cpu import detect
 from aeskit.machine import child, silicon
@@ -15,8 +16,7 @@ from aeskit.machine.run import RETURN
 from aeskit.machine.silicon import Silicon, SiliconError
 from aeskit.machine.state import Registers
 
-WHY_NOT = silicon.unavailable()
-pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "-")
+pytestmark = pytest.mark.skipif(bool(NO_SILICON), reason=NO_SILICON or "-")
 
 BUFFER, STACK = 0x9000_0010, 0x7FF0_0000
 

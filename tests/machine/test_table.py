@@ -7,26 +7,18 @@ import re
 
 import numpy as np
 import pytest
+from engines import NO_EMULATOR, NO_SILICON
 
-from aeskit.machine import semantics, silicon, table
-from aeskit.machine.bochs import EmulatorMissing
-from aeskit.machine.bochs.library import library
+from aeskit.machine import semantics, table
 from aeskit.machine.bochs.steps import Bochs
 from aeskit.machine.forms import forms
 from aeskit.machine.silicon import Silicon
 
-WHY_NOT = silicon.unavailable()
-
 
 def engines():
-    found = {} if WHY_NOT else {"silicon": Silicon}
-    try:
-        library()
-        found["emulator"] = Bochs
-    except EmulatorMissing as missing:
-        if not found:
-            pytest.skip(f"{WHY_NOT}; {missing}")
-    return found
+    if NO_SILICON and NO_EMULATOR:
+        pytest.skip(f"{NO_SILICON}; {NO_EMULATOR}")
+    return ({} if NO_SILICON else {"silicon": Silicon}) | ({} if NO_EMULATOR else {"emulator": Bochs})
 
 
 @pytest.mark.parametrize(
@@ -50,7 +42,7 @@ def test_every_row_of_the_table_has_a_form():
     assert {row for row in rows if row not in written and "v" + row not in written} <= {"sal"}
 
 
-@pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "-")
+@pytest.mark.skipif(bool(NO_SILICON), reason=NO_SILICON or "-")
 def test_a_wrong_row_is_found(monkeypatch):
     right = semantics.TABLE["paddd"]
     wrong = semantics.Entry("paddd", lambda a, b: np.bitwise_or(a, b), right.kind, 2, 4)
