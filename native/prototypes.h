@@ -148,13 +148,12 @@ struct silicon_change {
 #define SILICON_SYSTEM_CALL 0x200
 #define SILICON_GONE 0x400
 #define SILICON_SIGNAL 0x800
-#define SILICON_MEMORY 9 /* the child's file descriptor of the shared memory */
 #define SILICON_ITERATIONS 65536 /* of one rep instruction */
 struct silicon_stop {
     uint64_t reason, address, code, changes;
 };
 
-/* A stopped child that runs the ELF file `program` with the file `memory` open; its process, or -errno. */
+/* A stopped child that runs the ELF file `program`, the file `memory` open under its number here; its process, or -errno. */
 int silicon_start(int program, int memory);
 void silicon_end(int child);
 int silicon_get(int child, struct silicon_registers *registers);

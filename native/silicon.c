@@ -159,7 +159,7 @@ int silicon_set(int child, const struct silicon_registers *registers) {
 static void become(int program, int memory) {
     static char *const nothing[] = {NULL};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (dup2(memory, SILICON_MEMORY) == SILICON_MEMORY && !ptrace(PTRACE_TRACEME, 0, 0, 0))
+    if (!fcntl(memory, F_SETFD, 0) && !ptrace(PTRACE_TRACEME, 0, 0, 0))
         syscall(SYS_execveat, program, "", nothing, nothing, AT_EMPTY_PATH);
     _exit(errno & 127);
 }

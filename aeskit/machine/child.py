@@ -46,14 +46,13 @@ class Child:
         try:
             self._map = mmap.mmap(memory, self._size)
             self._start(memory)
-        finally:
-            os.close(memory)
-        try:
             self._unmap_all()
-            self._share(_rights(regions))
+            self._share(_rights(regions), memory)
         except BaseException:
             self.end()
             raise
+        finally:
+            os.close(memory)
         for region in regions:
             self.write(region.address, bytes(region.data.astype("u1")))
 
@@ -91,8 +90,11 @@ class Child:
             if begin != STUB and end < 1 << 47:
                 self._call(_MUNMAP, begin, end - begin)
 
-    def _share(self, rights: dict[int, str]) -> None:
-        """Map each stretch of pages of the same rights, and describe them to the native part."""
+    def _share(self, rights: dict[int, str], memory: int) -> None:
+        """Map each stretch of pages of the same rights, and describe them to the native part.
+
+        `memory` is the number of the shared file, which is the child's too.
+        """
         runs = _runs(rights)
         self._before = bytearray(self._size)
         ranges = ffi.new("struct silicon_range[]", max(len(runs), 1))
@@ -100,7 +102,7 @@ class Child:
             wanted, offset = rights[first], self._pages[first] * PAGE
             protection = _READ | _WRITE * ("w" in wanted) | _EXECUTE * ("x" in wanted)
             flags = _SHARED | _FIXED_NOREPLACE
-            self._call(_MMAP, first * PAGE, count * PAGE, protection, flags, lib.SILICON_MEMORY, offset)
+            self._call(_MMAP, first * PAGE, count * PAGE, protection, flags, memory, offset)
             ranges[number] = (first * PAGE, offset, count * PAGE, "w" in wanted)
         self._keep = (ffi.from_buffer(self._map), ffi.from_buffer(self._before), ranges)
         self.shared = ffi.new("struct silicon_memory *", (*self._keep, len(runs)))

@@ -169,3 +169,16 @@ def test_speed_is_told(start, record_property, capsys):
     with capsys.disabled():
         print(f"\nsilicon: {rate:,.0f} steps a second")
     assert made == 5000 * 4 + 2
+
+
+def test_any_number_of_open_files_is_fine(start):
+    """The child is given the shared memory under whatever number it has here."""
+    opened = []
+    try:
+        for _ in range(12):
+            with start("nop") as child:
+                assert len(list(child.steps())) == 2
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    finally:
+        for file in opened:
+            os.close(file)
