@@ -23,8 +23,8 @@
  *   data0 ...   blocks in flight                                work     the round key in use where none is held
  *   tweak0 ...  tweaks; the next one between passes in xtweak0  spare    scratch
  *
- * Clobbers these registers, the flags and, with EVEX, k1 and k2. No callee-saved register is used, and no stack with
- * EVEX. Branches and addresses depend on the key length, the length, the pointers and the flags alone.
+ * Clobbers these registers, the flags and, with EVEX, k1 and k2; EVEX needs no stack, VEX keeps rbx, rbp and r12 there.
+ * Branches and addresses depend on the key length, the length, the pointers and the flags alone.
  */
 
 #include "lanes.inc"
