@@ -46,7 +46,9 @@ def phases(image: Image, addresses: Sequence[int], work: Sequence[Iterable[str]]
 
 
 def _batches(segment: _Segment, end: int, work: Sequence[Iterable[str]]) -> list[_Segment]:
-    """A segment cut where all that it worked on is done and something else begins."""
+    """Straight code cut where all that it worked on is done and something else begins."""
+    if segment.loop:
+        return [segment]
     last = {word: number for number in range(segment.first, end) for word in work[number]}
     parts, reach = [_Segment(segment.label, segment.loop, segment.first)], -1
     for number in range(segment.first, end):

@@ -19,6 +19,7 @@ from aeskit.machine.run import Machine
 from aeskit.models.arithmetic import choose
 from aeskit.trace import Finding, Trace
 from aeskit.verify.calls import ARGUMENTS, Given, Prepared, prepare
+from aeskit.verify.proofs import find_contract
 
 ENGINES = ("lanes", "silicon", "emulator")
 
@@ -60,25 +61,33 @@ def _own_image(name: str) -> Image:
     return load(_native.__file__)
 
 
-def contract_of(symbol: str, name: str | None) -> Contract:
-    """The contract by name, or the first of one of our own functions; ValueError with what there is."""
+def contract_of(symbol: str, name: str | None, file: str = "") -> Contract:
+    """The contract by name, from a user's Python file if given, or the first of one of our own functions.
+
+    ValueError with what there is.
+    """
+    own = contracts.of(symbol)
+    if name is None and own:
+        return own[0]
     if name is None:
-        own = contracts.of(symbol)
-        if own:
-            return own[0]
         raise ValueError(f"{symbol} needs --contract, one of {', '.join(sorted(contracts.ALL))}")
-    if name not in contracts.ALL:
-        raise ValueError(f"contract must be one of {', '.join(sorted(contracts.ALL))}, not {name!r}")
-    return contracts.ALL[name]
+    return find_contract(name, file)
 
 
 # ---- The run ----------------------------------------------------------------------------------------------
 
 
-def trace(target: str, contract: str | None, given: Given, engine: str = "lanes", **options: Any) -> Trace:
+def trace(
+    target: str,
+    contract: str | None,
+    given: Given,
+    engine: str = "lanes",
+    contract_file: str = "",
+    **options: Any,
+) -> Trace:
     """Run a function once and tell everything; ValueError (MachineError is one) where it cannot be run."""
     image, symbol = find(target, **options)
-    prepared = prepare(image, symbol, contract_of(symbol, contract), given)
+    prepared = prepare(image, symbol, contract_of(symbol, contract, contract_file), given)
     machine = prepared.machine()
     run, after = _run(machine, symbol, engine)
     found = [*_findings(prepared, machine, run), *_wrong(prepared, after, run)]

@@ -7,14 +7,14 @@ const TYPES = Object.keys(SIZES);
 const BLOCK = 16;
 const NO_MARK = "0".repeat(2 * BLOCK);
 
-const fromHex = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+export const fromHex = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const singular = (type) => (type === "polynomial" ? "bit" : type.slice(0, -1));
 
 /* JupyterLab's shortcuts match the focused element itself: each one that can have the focus says no. */
 const QUIET = { "data-lm-suppress-shortcuts": "true" };
 
-function node(tag, attributes = {}, ...children) {
+export function node(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
@@ -94,7 +94,7 @@ function place(cell, type) {
   return `${name}${last > cell.byte ? `bytes ${cell.byte}–${last}` : `byte ${cell.byte}`}, bits ${low}–${low + cell.width - 1}`;
 }
 
-class LanesView {
+export class LanesView {
   constructor(model, el) {
     Object.assign(this, { model, units: [], at: [0, 0], editor: null });
     this.root = node("div", { class: "aeskit-lanes", ...QUIET });
@@ -146,7 +146,7 @@ class LanesView {
     const kept = this.units[this.at[0]]?.[this.at[1]];
     const focused = this.grid.contains(document.activeElement);
     const type = this.model.get("cells"), highFirst = this.model.get("high_first");
-    Object.assign(this, { type, units: [], editor: null });
+    Object.assign(this, { type, units: [], rows: [], editor: null });
     this.select.value = type;
     this.high.checked = highFirst;
     this.grid.className = `aeskit-${type}`;
@@ -193,7 +193,7 @@ class LanesView {
       const name = node("th", { role: "rowheader", scope: "row", class: "aeskit-title" }, folded || (line ? "" : title));
       if (folded) name.classList.add("aeskit-folded");
       tr.append(name);
-      this.units.push(row.map((cell, column) => {
+      const units = row.map((cell, column) => {
         const td = node("td", { class: this.gap(column), ...(cell && { role: "gridcell", tabindex: "-1", ...QUIET }) });
         tr.append(td);
         if (!cell) return null;
@@ -201,7 +201,9 @@ class LanesView {
         if (!register.editable) td.setAttribute("aria-readonly", "true");
         td.unit = unit;
         return unit;
-      }));
+      });
+      this.units.push(units);
+      if (!line) this.rows.push({ tr, th: name, number, lane, units });
       return tr;
     });
   }
@@ -223,8 +225,12 @@ class LanesView {
   paint() {
     const values = this.model.get("values").map(fromHex), marks = this.model.get("marks").map(fromHex);
     this.lanes = (unit, from = values) => from[unit.number].subarray(BLOCK * unit.lane, BLOCK * (unit.lane + 1));
+    this.label();
+    // Most cells stay as they were from step to step.
+    const hex = this.model.get("values"), now = this.model.get("marks").map((mark, number) => `${hex[number]} ${mark}`);
     for (const unit of this.units.flat()) {
-      if (!unit || unit.td === this.editor?.parentNode) continue;
+      if (!unit || unit.td === this.editor?.parentNode || unit.now === now[unit.number]) continue;
+      unit.now = now[unit.number];
       const bytes = this.lanes(unit), mark = marks[unit.number]?.length ? this.lanes(unit, marks) : fromHex(NO_MARK);
       unit.marked = read(mark, unit.cell) !== 0n;
       unit.td.textContent = text(bytes, unit.cell, this.type, unit.register.order);
@@ -236,15 +242,29 @@ class LanesView {
     this.describe(this.described ?? this.current());
   }
 
+  /* Titles and kinds (classes of rows) that change with the values: the model may have a list of each. */
+  label() {
+    const titles = this.model.get("titles"), kinds = this.model.get("kinds");
+    for (const { tr, th, number, lane, units } of titles ? this.rows : []) {
+      const title = titles[number][lane], kind = kinds?.[number][lane] ?? "";
+      if (tr.dataset.kind !== kind) tr.dataset.kind = kind;
+      if (th.title === title) continue;
+      th.textContent = th.title = title;
+      for (const unit of units) if (unit) Object.assign(unit, { title, now: "" });
+    }
+  }
+
   name(unit) {
     const value = read(this.lanes(unit), unit.cell).toString(16).padStart(unit.cell.width / 4, "0");
-    return `${unit.title}, ${place(unit.cell, this.type)}: ${value}${unit.marked ? ", differs" : ""}`;
+    return `${unit.title}, ${place(unit.cell, this.type)}: ${value}${unit.marked ? `, ${this.marking()}` : ""}`;
   }
+
+  marking = () => this.model.get("marking") ?? "differs";
 
   describe(unit) {
     if (!unit || this.problem) return;
     const value = read(this.lanes(unit), unit.cell), { width } = unit.cell;
-    const differs = unit.marked ? " (differs)" : "", where = `${unit.title}, ${place(unit.cell, this.type)}`;
+    const differs = unit.marked ? ` (${this.marking()})` : "", where = `${unit.title}, ${place(unit.cell, this.type)}`;
     const { byte, bit } = unit.cell, { order } = unit.register;
     if (width === 1) return void (this.info.textContent = `${where}, the coefficient of ${power(degree(byte, bit, order))}: ${value}${differs}`);
     const binary = value.toString(2).padStart(width, "0").replace(/(?=(....)+$)/g, " ").trim();

@@ -14,6 +14,7 @@ from aeskit.views import steps
 def run(
     target: str,
     contract: str | None,
+    contract_file: str,
     length: int,
     key_bits: str,
     key: str | None,
@@ -23,6 +24,7 @@ def run(
     engine: str,
     text: bool,
     full: bool,
+    html: str | None,
     json_file: str | None,
     include: tuple[str, ...],
     define: tuple[str, ...],
@@ -37,10 +39,14 @@ def run(
         _hex("start", start),
         in_place,
     )
-    made = trace(target, contract, given, engine, include=include, define=define)
+    made = trace(target, contract, given, engine, contract_file, include=include, define=define)
     if json_file:
         Path(json_file).write_text(made.to_json(), encoding="utf-8")
-    if text or full or not json_file:
+    if html:
+        from aeskit.views.page import page
+
+        Path(html).write_text(page(made), encoding="utf-8")
+    if text or full or not (html or json_file):
         show(made, full)
     elif made.findings:
         print(*made.findings, sep="\n")

@@ -10,7 +10,7 @@ from aeskit.bits import BLOCK, from_le
 from aeskit.trace import Access, Step, Trace
 
 FLAGS = {"CF": 0, "PF": 2, "ZF": 6, "SF": 7, "OF": 11}
-NARROWEST = 60
+NARROWEST = 72
 _NUMBER = re.compile(r"\d+")
 _MARK = "✗"
 
@@ -18,7 +18,7 @@ _MARK = "✗"
 def picture(trace: Trace, width: int = 80, full: bool = False) -> str:
     """The whole run in at most `width` columns; with `full` the bytes of recognised lanes too.
 
-    ValueError for a width under 60.
+    ValueError for a width under 72.
     """
     if width < NARROWEST:
         raise ValueError(f"width must be at least {NARROWEST} columns, not {width}")
@@ -71,12 +71,14 @@ def _memory(trace: Trace, width: int) -> Iterator[str]:
 def _counts(trace: Trace) -> str:
     found = len(trace.findings)
     said = f"{found} finding{'s' * (found != 1)}" if found else "nothing found"
-    return f"{len(trace.steps)} instructions run by {trace.source}; {said}"
+    count = len(trace.steps)
+    return f"{count} instruction{'s' * (count != 1)} run by {trace.source}; {said}"
 
 
 def _rule(left: str, right: str, width: int) -> str:
     room = width - len(right) - 6
     left = left if len(left) <= room else left[: room - 1] + "…"
+    left = left or "run"
     return f"── {left} {'─' * (width - len(left) - len(right) - 8)} {right} ──"
 
 

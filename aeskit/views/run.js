@@ -1,0 +1,144 @@
+// A trace (trace_json, version 2) as a run that can be asked: what a step did, what held after it.
+
+const EVERY = 256; // steps from one kept state to the next: a jump replays at most as many
+
+export const VERSION = 2;
+
+/* What a value's name says of where its bytes come from: the key, the tweak or counter, the data. */
+export function kindOf(name) {
+  if (!name) return "";
+  if (/^d?K\d*\[/.test(name)) return "key";
+  return /^(T_\d|i\b|tweak|counter|iv\b)/.test(name) && !/^T_\d+\.round/.test(name) ? "tweak" : "data";
+}
+
+export const isVector = (name) => /^[xyz]mm\d+$/.test(name);
+const number = (name) => Number(/\d+$/.exec(name)?.[0] ?? 0);
+
+export class Run {
+  constructor(raw) {
+    if (raw?.aeskit_trace !== VERSION) throw new Error(`the trace must be of version ${VERSION}`);
+    Object.assign(this, { raw, title: raw.title, source: raw.source, count: raw.steps.length });
+    this.findings = raw.findings.map(([text, step]) => ({ text, step }));
+    this.phases = raw.phases.map(([first, name], i) => ({ first, name, end: raw.phases[i + 1]?.[0] ?? raw.steps.length }));
+    this.buffers = raw.buffers.map(([name, , writable, hex, expected]) => ({ name, writable, size: hex.length / 2, expected }));
+    for (const buffer of this.buffers) buffer.blocks = Array.from({ length: Math.ceil(buffer.size / 16) }, () => ({ read: Infinity, written: Infinity }));
+    this.kept = [];
+    this.roles = new Map(); // vector register to how often each kind was seen in it
+    this.seen = new Map(); // a model's name to the first step that had it
+    this.names = new Set(); // registers that the run writes
+    this.survey();
+  }
+
+  /* One pass over everything: kept states, roles, first sights, first touches of memory. */
+  survey() {
+    const state = this.start();
+    this.raw.steps.forEach((row, at) => {
+      if (at % EVERY === 0) this.kept.push(copy(state));
+      this.apply(state, row);
+      for (const name of Object.keys(row[1] ?? {})) this.names.add(name);
+      for (const [place, index] of Object.entries(row[2] ?? {})) this.sight(place, this.raw.names[index], at);
+      for (const [buffer, offset, what] of row[3] ?? []) this.touch(this.buffers[buffer], offset, what, at);
+    });
+  }
+
+  start() {
+    return { values: new Map(Object.entries(this.raw.start)), lanes: new Map() };
+  }
+
+  apply(state, row) {
+    for (const [name, hex] of Object.entries(row[1] ?? {})) {
+      state.values.set(name, hex);
+      state.lanes.delete(name);
+      if (isVector(name)) for (let lane = 0; lane < hex.length / 32; lane++) state.lanes.delete(`${name}[${lane}]`);
+    }
+    for (const [place, index] of Object.entries(row[2] ?? {})) if (!place.includes("+")) state.lanes.set(place, this.raw.names[index]);
+  }
+
+  sight(place, name, at) {
+    for (const part of name.split(" ⊕ ")) {
+      const plain = part.replace(" reversed", "");
+      if (!this.seen.has(plain)) this.seen.set(plain, at);
+    }
+    const register = place.replace(/\[\d+\]$/, "");
+    if (!isVector(register)) return;
+    const counts = this.roles.get(register) ?? { data: 0, tweak: 0, key: 0 };
+    counts[kindOf(name)]++;
+    this.roles.set(register, counts);
+  }
+
+  touch(buffer, offset, what, at) {
+    const size = typeof what === "string" ? what.length / 2 : what, how = typeof what === "string" ? "written" : "read";
+    for (let block = offset >> 4; buffer && block < Math.ceil((offset + size) / 16); block++) {
+      const found = buffer.blocks[block];
+      if (found && found[how] === Infinity) found[how] = at;
+    }
+  }
+
+  /* Registers and names after step `at`; -1 is before the first. */
+  state(at) {
+    const base = Math.floor((at + 1) / EVERY);
+    const from = Math.min(base, this.kept.length - 1);
+    const state = from < 0 ? this.start() : copy(this.kept[from]);
+    for (let step = Math.max(from, 0) * EVERY; step <= at; step++) this.apply(state, this.raw.steps[step]);
+    return state;
+  }
+
+  /* The state that step `at` leaves of the one before it. */
+  follow(before, at) {
+    const after = copy(before);
+    this.apply(after, this.raw.steps[at]);
+    return after;
+  }
+
+  step(at) {
+    const [code, values = {}, names = {}, accesses = []] = this.raw.steps[at];
+    const [text, place, line] = this.raw.code[code];
+    const named = Object.fromEntries(Object.entries(names).map(([where, index]) => [where, this.raw.names[index]]));
+    return { at, text, place, line, values, names: named, accesses: accesses.map((access) => this.access(access)) };
+  }
+
+  access([buffer, offset, what]) {
+    const written = typeof what === "string";
+    return { buffer: this.buffers[buffer]?.name ?? "", index: buffer, offset, size: written ? what.length / 2 : what, written, data: written ? what : "" };
+  }
+
+  phase(at) {
+    let low = 0, high = this.phases.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.phases[middle].first <= at) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /* Vector registers that the run writes, in groups by what they hold most of the time. */
+  groups() {
+    const groups = { data: [], tweak: [], key: [], other: [] };
+    for (const name of [...this.names].filter(isVector).sort((a, b) => number(a) - number(b))) {
+      const counts = Object.entries(this.roles.get(name) ?? {}).sort((a, b) => b[1] - a[1]);
+      groups[counts[0]?.[1] ? counts[0][0] : "other"].push(name);
+    }
+    return groups;
+  }
+
+  scalars() {
+    return [...this.names].filter((name) => !isVector(name) && name !== "flags");
+  }
+
+  model(at) {
+    const [code, values = {}] = this.raw.model[at];
+    const [text, place] = this.raw.code[code];
+    const steps = Object.keys(values).map((name) => this.seen.get(name)).filter((step) => step !== undefined);
+    return { text, place, values, first: steps.length ? Math.min(...steps) : undefined };
+  }
+
+  /* The model's steps by the names that they set. */
+  modelIndex() {
+    const index = new Map();
+    this.raw.model.forEach(([, values = {}], at) => Object.keys(values).forEach((name) => index.has(name) || index.set(name, at)));
+    return index;
+  }
+}
+
+const copy = (state) => ({ values: new Map(state.values), lanes: new Map(state.lanes) });
