@@ -85,7 +85,7 @@ class Checker:
             return self._refused(vector)
         if vector.iterations > 1:
             return self._monte_carlo(vector)
-        directions = [vector.direction] if vector.direction else DIRECTIONS
+        directions = (vector.direction,) if vector.direction else DIRECTIONS
         for direction in dict.fromkeys((*directions, *DIRECTIONS)):
             if wrong := _compared(self.engine, vector, direction):
                 return f"{direction}{wrong}"

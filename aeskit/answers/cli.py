@@ -44,3 +44,72 @@ def convert(file: str, out: str, to: str, form: str | None, answers: tuple[str, 
     from aeskit.answers import command
 
     raise SystemExit(command.convert(file, out, to, form, answers))
+
+
+@vectors.command()
+@click.argument("file", type=_FILE)
+@click.argument("number", metavar="N")
+@click.option("--decrypt", is_flag=True, help="Decryption; else the vector's own direction.")
+@click.option("--rounds", is_flag=True, help="The steps within AES too.")
+@click.option("--json", "trace", type=click.Path(dir_okay=False), help="Write the trace there too.")
+@click.option("--answers", multiple=True, type=_FILE, help="Answers to the questions in FILE (ACVP).")
+def show(
+    file: str, number: str, decrypt: bool, rounds: bool, trace: str | None, answers: tuple[str, ...]
+) -> None:
+    """Show vector N of FILE, by its number from 0 or its name, and the model's steps."""
+    from aeskit.answers import command
+
+    raise SystemExit(command.show(file, number, "decrypt" if decrypt else "", rounds, trace, answers))
+
+
+@vectors.command()
+@click.argument("file", type=_FILE)
+@click.argument("out", type=click.Path(dir_okay=False))
+@click.option("--to", default="acvp-response", show_default=True, help="The format to write.")
+@click.option("--implementation", "name", default="model", show_default=True, help="Who answers.")
+def answer(file: str, out: str, to: str, name: str) -> None:
+    """Answer the questions in FILE (ACVP, CAVP requests) and write OUT."""
+    from aeskit.answers import command
+
+    raise SystemExit(command.answer(file, out, to, name))
+
+
+@vectors.command()
+@click.argument("mode")
+@click.option("--edges", default="", help="Names of edges, with commas; all by default.")
+@click.option("--key-bits", default="128,192,256", show_default=True, help="Sizes of the AES key.")
+@click.option("--stealing", default="CS1,CS2,CS3", show_default=True, help="Forms, for the mode cts.")
+@click.option("--seed", default=0, show_default=True, help="Another seed gives other keys and texts.")
+@click.option("--minimise", is_flag=True, help="The fewest that kill all mutants that these kill.")
+@click.option("--to", default="aeskit", show_default=True, help="The format to write.")
+@click.option("--out", type=click.Path(dir_okay=False), help="Where to; else the terminal.")
+def make(
+    mode: str,
+    edges: str,
+    key_bits: str,
+    stealing: str,
+    seed: int,
+    minimise: bool,
+    to: str,
+    out: str | None,
+) -> None:
+    """Make the vectors of MODE's edges: computed by the model, confirmed by `cryptography`."""
+    from aeskit.answers import command
+
+    options = (_names(edges), _names(key_bits), _names(stealing), seed)
+    raise SystemExit(command.make(mode, *options, minimise, to, out))
+
+
+@vectors.command()
+@click.argument("files", nargs=-1, required=True, type=_FILE)
+@click.option("--mode", "modes", multiple=True, help="Of these modes alone; repeatable.")
+@click.option("--list", "listed", is_flag=True, help="Also the faults that one set alone finds.")
+def compare(files: tuple[str, ...], modes: tuple[str, ...], listed: bool) -> None:
+    """Count the faults that each of FILES finds among implementations with one fault each."""
+    from aeskit.answers import command
+
+    raise SystemExit(command.compare(files, modes, listed))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (name.strip() for name in text.split(","))))

@@ -1,26 +1,42 @@
-"""The commands `aeskit vectors check`, `convert` and `show`: what they print, and their exit status."""
+"""The commands of `aeskit vectors`: what they print, and their exit status."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from aeskit.answers import check as checking
+from aeskit.answers import compare as comparing
+from aeskit.answers import make as making
+from aeskit.answers import show as showing
 from aeskit.answers.check import Row, Status
-from aeskit.answers.engines import select
-from aeskit.vectors import VectorError, files, registry
+from aeskit.answers.engine import Unsupported
+from aeskit.answers.engines import Model, select
+from aeskit.answers.mutants import every
+from aeskit.answers.respond import respond
+from aeskit.vectors import TestVector, VectorError, files, registry
 from aeskit.vectors.registry import Format
 from aeskit.vectors.source import Source
 
 VERSION = 1
 """Of the JSON report."""
+
+_BAR = (TextColumn("faults"), BarColumn(), MofNCompleteColumn(), TextColumn("left"), TimeRemainingColumn())
 
 PASSED, FAILED, MISUSED = 0, 1, 2
 """Exit status: all that ran passed; a failure; a file that is broken, a wrong name, or nothing that ran."""
@@ -33,8 +49,7 @@ def check(paths: Sequence[str], names: tuple[str, ...], form: str | None, report
         engines, missing = select(names)
         found = _files(paths, form)
     except ValueError as error:
-        console.print(f"[red]{escape(str(error))}[/]")
-        return MISUSED
+        return _misused(error)
     rows: list[Row] = []
     broken: list[str] = []
     notes: list[str] = []
@@ -63,13 +78,150 @@ def convert(path: str, out: str, to: str, form: str | None, answers: Sequence[st
         read = files.read(path, *answers, form=form)
         refused = files.write(out, read, to, title=_title(read), flags=read.flags)
     except (ValueError, OSError) as error:
-        console.print(f"[red]{escape(str(error))}[/]")
-        return MISUSED
+        return _misused(error)
     left = sum(map(len, refused.values()))
     console.print(escape(f"{out}: {len(read) - left} of {len(read)} vectors as {registry.named(to).title}"))
-    for reason, names in refused.items():
-        console.print(escape(f"not written, {reason}: {_some(names)}"))
+    _tell(refused, console)
     return PASSED
+
+
+def show(
+    path: str, number: str, direction: str, rounds: bool, report: str | None, answers: Sequence[str]
+) -> int:
+    """Print one vector and the model's steps; fails where the model ends elsewhere."""
+    try:
+        vector = _find(files.read(path, *answers), number)
+        for line in showing.text(vector, direction, rounds):
+            print(line)
+        if vector.asks or not vector.valid:
+            print("\nthe file has no answer to compare with" if vector.asks else "\nthis vector is not valid")
+            return PASSED
+        verdict = showing.verdict(vector, direction)
+        if report:
+            Path(report).write_text(showing.trace(vector, direction).to_json(), "utf-8")
+    except (ValueError, Unsupported) as error:
+        return _misused(error)
+    print(f"\nmodel and vector: {verdict}")
+    return PASSED if verdict == "equal" else FAILED
+
+
+def answer(path: str, out: str, to: str, name: str) -> int:
+    """Answer a file's questions with one engine."""
+    console = Console(stderr=True)
+    try:
+        (engine,), _ = select((name,)) if name != "all" else ([Model()], {})
+        read = files.read(path)
+        found = list(respond(read, engine))
+        refused = files.write(out, found, to, title=_title(read), flags=read.flags)
+    except (ValueError, OSError) as error:
+        return _misused(error)
+    except Unsupported as reason:
+        return _misused(f"{path}: {name} {reason}")
+    asked = sum(bool(vector.asks) for vector in read)
+    console.print(escape(f"{out}: {asked:,} questions answered by {engine.name}"))
+    _tell(refused, console)
+    return PASSED
+
+
+def make(
+    mode: str,
+    edges: Sequence[str],
+    key_bits: Sequence[str],
+    stealing: Sequence[str],
+    seed: int,
+    minimal: bool,
+    to: str,
+    out: str | None,
+) -> int:
+    """Make the vectors of a mode's edges, or the fewest of them, in any format."""
+    console = Console(stderr=True)
+    try:
+        registry.named(to)
+        sizes = [int(size) for size in key_bits]
+        with console.status(f"making {mode}"):
+            made = making.make(mode, edges=edges, key_bits=sizes, seed=seed, stealing=stealing)
+            made, result = making.smallest(made) if minimal else (made, None)
+        title = f"aeskit, edges of {mode}, seed {seed}"
+        if out:
+            refused = files.write(out, made, to, title=title, flags=made.flags)
+        else:
+            pieces, refused = files.text_pieces(made, to, title=title, flags=made.flags)
+            sys.stdout.writelines(pieces)
+    except (ValueError, OSError) as error:
+        return _misused(error)
+    console.print(escape(f"{len(made)} vectors, {', '.join(made.flags)}"), highlight=False)
+    if result:
+        proved = "no set is smaller" if result.smallest else "none of them can be left out"
+        console.print(f"they kill {len(result.killed):,} mutants, {proved}", highlight=False)
+        for name in result.survivors:
+            console.print(escape(f"survives: {name}"), highlight=False)
+    _tell(refused, console)
+    return PASSED
+
+
+def compare(paths: Sequence[str], modes: Sequence[str], listed: bool) -> int:
+    """The table of sets by families of faults."""
+    console = Console(stderr=True)
+    try:
+        sets = {source.stem: list(files.stream(entry, source)) for entry, source in files.group(paths)}
+    except ValueError as error:
+        return _misused(error)
+    held = {vector.mode for vectors in sets.values() for vector in vectors}
+    killers = [killer for killer in every() if killer.mode in held and killer.mode in (modes or held)]
+    found = comparing.Comparison(tuple(sets))
+    with Progress(*_BAR, console=console, transient=True) as bar:
+        task = bar.add_task("faults", total=len(killers))
+        for number in comparing.compare(found, sets, killers):
+            bar.update(task, completed=number)
+    print_comparison(found, listed)
+    return PASSED
+
+
+def print_comparison(found: comparing.Comparison, listed: bool) -> None:
+    """A row a family, a column a set."""
+    console = Console()
+    table = Table(title="faults found, by family", title_justify="left")
+    table.add_column("mode")
+    table.add_column("family", no_wrap=True)
+    table.add_column("faults", justify="right")
+    for name in found.sets:
+        table.add_column(name, justify="right", overflow="fold")
+    total, sums = 0, dict.fromkeys(found.sets, 0)
+    for mode, family, count, by in found.families():
+        table.add_row(mode, family, str(count), *(str(by[name]) for name in found.sets))
+        total += count
+        sums = {name: sums[name] + by[name] for name in found.sets}
+    table.add_section()
+    table.add_row("all", "", str(total), *(str(sums[name]) for name in found.sets))
+    console.print(table)
+    for name in found.sets:
+        only, missed = found.only(name), found.missed(name)
+        console.print(
+            escape(f"{name}: {len(only)} that no other set finds, {len(missed)} missed that another finds"),
+            highlight=False,
+        )
+        for fault in only if listed else []:
+            console.print(escape(f"  only here: {fault}"), highlight=False)
+
+
+def _find(found: files.VectorSet, number: str) -> TestVector:
+    """By its name, else by its number from 0."""
+    for vector in found:
+        if vector.name == number:
+            return vector
+    if not number.isascii() or not number.isdigit() or int(number) >= len(found):
+        raise ValueError(f"{found.name}: N must be a name or from 0 to {len(found) - 1}, not {number}")
+    return found[int(number)]
+
+
+def _misused(error: object) -> int:
+    Console(stderr=True).print(f"[red]{escape(str(error))}[/]", highlight=False, soft_wrap=True)
+    return MISUSED
+
+
+def _tell(refused: dict[str, list[str]], console: Console) -> None:
+    for reason, names in refused.items():
+        console.print(escape(f"not written, {reason}: {_some(names)}"), highlight=False)
 
 
 def _files(paths: Sequence[str], form: str | None) -> list[tuple[Format, Source]]:

@@ -22,6 +22,7 @@ from aeskit.cpu import detect
 from aeskit.implementations import INSTRUCTION_SETS, MissingFeature, choose
 from aeskit.models import aes, bit_lengths, cbc, ctr, cts, ecb, lrw, pcbc, xts
 from aeskit.models.arithmetic import choose as arithmetic
+from aeskit.trace import Note
 from aeskit.verify import peer
 
 _BULK = 4096
@@ -33,26 +34,31 @@ class Model(Engine):
 
     name = "model"
 
+    def __init__(self, note: Note | None = None) -> None:
+        """Tell `note` of every step."""
+        self._note = note
+
     def crypt(self, call: Call) -> bytes:
         """By the mode's own file; lengths in bits by `bit_lengths`."""
         if call.strict and call.mode == "xts" and _equal_halves(call.key):
             raise Unsupported("has no rule against equal key halves, which IEEE 1619, annex B uses")
         if call.bits is not None:
             return self._bits(call)
-        form: Any = "numpy" if len(call.data) >= _BULK and call.mode != "cbc" else "plain"
+        bulk = len(call.data) >= _BULK and call.mode != "cbc"
+        options: Any = {"form": "numpy" if bulk else "plain", "note": self._note}
         if call.mode == "ecb":
-            return (ecb.encrypt if call.forward else ecb.decrypt)(call.key, call.data, form=form)
+            return (ecb.encrypt if call.forward else ecb.decrypt)(call.key, call.data, **options)
         if call.mode == "ctr":
-            return ctr.crypt(call.key, call.iv, call.data, form=form)
+            return ctr.crypt(call.key, call.iv, call.data, **options)
         if call.mode == "cts":
             run = cts.encrypt if call.forward else cts.decrypt
-            return run(call.key, call.iv, call.data, call.stealing, form=form)  # type: ignore[arg-type]
+            return run(call.key, call.iv, call.data, call.stealing, **options)  # type: ignore[arg-type]
         if call.mode == "xts":
             unit = xts.encrypt if call.forward else xts.decrypt
-            return unit(call.key, call.iv, call.data, form=form, max_blocks=None)
+            return unit(call.key, call.iv, call.data, max_blocks=None, **options)
         room = {"cbc": cbc, "lrw": lrw, "pcbc": pcbc}[call.mode]
         function: Callable[..., bytes] = room.encrypt if call.forward else room.decrypt
-        return function(call.key, call.iv, call.data, form=form)
+        return function(call.key, call.iv, call.data, **options)
 
     def after(self, call: Call) -> bytes:
         """By the mode's own rule."""
