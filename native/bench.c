@@ -50,5 +50,5 @@ void bench_sectors(const struct bench_batch *batch, const uint8_t *source, uint8
                    uint64_t sector_size)
 {
     core_xts_sectors(batch->function, batch->encrypt_ivs, batch->key, source, length, destination, length, 0,
-                     sector_size, sector_size);
+                     sector_size, sector_size, 0, 1);
 }

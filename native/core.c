@@ -205,7 +205,7 @@ static void first_tweaks(ecb_function encrypt, const struct aes_key *key, uint64
 
 int core_xts_sectors(xts_function function, ecb_function encrypt_ivs, const struct xts_key *key, const uint8_t *source,
                      size_t length, uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size,
-                     uint64_t limit)
+                     uint64_t limit, uint64_t part, uint64_t parts)
 {
     if (sector_size < BLOCK)
         return REFUSED_SHORT;
@@ -213,15 +213,19 @@ int core_xts_sectors(xts_function function, ecb_function encrypt_ivs, const stru
         return REFUSED_LONG;
     if (length % sector_size)
         return REFUSED_PARTIAL_SECTOR;
-    uint64_t sectors = length / sector_size;
+    uint64_t sectors = length / sector_size, longer = sectors % parts;
     if (sectors && first_sector > UINT64_MAX - (sectors - 1))
         return REFUSED_SECTOR_NUMBER;
     int refusal = check_buffers(source, length, destination, room);
     _Alignas(LINE) uint8_t tweaks[BATCH][BLOCK];
-    for (uint64_t i = 0; !refusal && i < sectors; i++) {
+    uint64_t begin = sectors / parts * part + (part < longer ? part : longer);
+    uint64_t count = sectors / parts + (part < longer);
+    for (uint64_t i = 0; !refusal && i < count; i++) {
+        uint64_t at = (begin + i) * sector_size;
         if (i % BATCH == 0)
-            first_tweaks(encrypt_ivs, &key->tweak, first_sector + i, sectors - i < BATCH ? sectors - i : BATCH, tweaks);
-        function(key, source + i * sector_size, destination + i * sector_size, sector_size, tweaks[i % BATCH], 0);
+            first_tweaks(encrypt_ivs, &key->tweak, first_sector + begin + i, count - i < BATCH ? count - i : BATCH,
+                         tweaks);
+        function(key, source + at, destination + at, sector_size, tweaks[i % BATCH], 0);
     }
     if (!refusal)
         clear(tweaks, sizeof tweaks);

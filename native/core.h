@@ -61,14 +61,15 @@ int core_ctr_stream(chain_function function, const struct aes_key *key, struct c
                     const uint8_t *source, size_t length, uint8_t *destination, size_t room);
 
 /* A data unit of at most `limit` bytes; a piece of one, of which only the last may end in a partial block;
-   consecutive data units, the sector's number little-endian in the low 8 bytes of each tweak. */
+   consecutive data units, the sector's number little-endian in the low 8 bytes of each tweak, of which a call does
+   one of `parts` equal parts, numbered from 0, so that several threads can share them. */
 int core_xts(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
              uint8_t *destination, size_t room, const uint8_t tweak[16], uint64_t limit);
 int core_xts_piece(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
                    uint8_t *destination, size_t room, struct xts_unit *unit, int last, uint64_t limit);
 int core_xts_sectors(xts_function function, ecb_function encrypt_ivs, const struct xts_key *key, const uint8_t *source,
                      size_t length, uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size,
-                     uint64_t limit);
+                     uint64_t limit, uint64_t part, uint64_t parts);
 
 /* `length` bytes of sectors by core_xts_sectors, as a call of six integers for bench_pass. */
 struct bench_batch {

@@ -122,6 +122,25 @@ def test_many_sectors(instruction_set, count):
     assert cipher.decrypt_sectors(expected, first, size) == data
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 200])
+@pytest.mark.parametrize("threads", [2, 3, 16])
+def test_threads_share_the_sectors(threads, count):
+    cipher, data = xts.Cipher(KEYS[64]), (DATA * 4)[: count * 33]
+    expected = cipher.encrypt_sectors(data, 5, 33)
+    assert cipher.encrypt_sectors(data, 5, 33, threads=threads) == expected
+    buffer = bytearray(expected)
+    cipher.decrypt_sectors_into(buffer, buffer, 5, 33, threads=threads)
+    assert buffer == data
+    with pytest.raises(ValueError, match="must be a multiple of the sector size"):
+        cipher.encrypt_sectors(b"x", 5, 33, threads=threads)
+
+
+@pytest.mark.parametrize(("threads", "error"), [(0, ValueError), (1025, ValueError), (1.0, TypeError)])
+def test_a_number_of_threads_that_cannot_be(threads, error):
+    with pytest.raises(error, match="threads must be"):
+        xts.Cipher(KEYS[64]).encrypt_sectors(DATA[:64], 0, 32, threads=threads)
+
+
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("instruction_set", machines.every("xts"))
 def test_pieces(direction, instruction_set):

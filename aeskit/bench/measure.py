@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter_ns
@@ -101,10 +101,16 @@ def address(name: str) -> int:
 
 
 def measure(
-    calls: Sequence[Timed], passes: int = 50, step: Callable[[], None] = lambda: None
+    calls: Sequence[Timed],
+    passes: int = 50,
+    step: Callable[[], None] = lambda: None,
+    one_cpu: bool = True,
 ) -> list[Figure]:
-    """Cycles a call for each of `calls`, in their order; `step` is called after each pass over them."""
-    with _one_cpu():
+    """Cycles a call for each of `calls`, in their order; `step` is called after each pass over them.
+
+    Calls that start threads must not be held on one CPU.
+    """
+    with _one_cpu() if one_cpu else nullcontext():
         repeats = [_repeats(call) for call in calls]
         log: list[tuple[int, int, Times]] = []
         chosen = list(range(len(calls)))

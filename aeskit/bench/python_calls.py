@@ -7,8 +7,9 @@ face allows; `cryptography` takes the key and the tweak together.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -20,6 +21,8 @@ from aeskit.bench.measure import PythonCall, measure
 SIZES = (16, 512, 4096, 65536)
 SECTOR = 4096
 BATCHES = (65536, 1 << 18, 1 << 20)
+SCALED = (1 << 22,)
+"""Enough bytes for a thread to pay."""
 KEY_BYTES = 32
 
 
@@ -44,8 +47,10 @@ Calls = Iterator[tuple[str, str, int, Callable[[], object]]]
 
 def run(passes: int, step: Callable[[], None] = lambda: None) -> list[PythonRow]:
     """Measure them all, interleaved; AES-256."""
-    calls = [*_messages(), *_batches()]
-    figures = measure([PythonCall(function) for *_, function in calls], passes, step)
+    single, threaded = [*_messages(), *_batches(1)], [*_batches(1, SCALED), *_batches(2, SCALED)]
+    figures = measure([PythonCall(function) for *_, function in single], passes, step)
+    figures += measure([PythonCall(function) for *_, function in threaded], passes, one_cpu=False)
+    calls = single + threaded
     return [
         PythonRow(operation, name, size, figure.cycles / figure.gigahertz / 1000, figure.noisy)
         for (operation, name, size, _), figure in zip(calls, figures, strict=True)
@@ -63,27 +68,29 @@ def _messages() -> Calls:
     for size in SIZES:
         data = os.urandom(size)
         for operation, function in ours.items():
-            yield operation, "aeskit", size, _bound(function, data, start)
+            yield operation, "aeskit", size, partial(function, data, start)
         yield (
             "xts encrypt",
             peer,
             size,
-            _bound(_encrypt, Cipher(algorithms.AES(xts_key), modes.XTS(start)), data),
+            partial(_encrypt, Cipher(algorithms.AES(xts_key), modes.XTS(start)), data),
         )
-        yield "ctr crypt", peer, size, _bound(_encrypt, Cipher(algorithms.AES(key), modes.CTR(start)), data)
-        yield "cbc decrypt", peer, size, _bound(_decrypt, Cipher(algorithms.AES(key), modes.CBC(start)), data)
+        yield "ctr crypt", peer, size, partial(_encrypt, Cipher(algorithms.AES(key), modes.CTR(start)), data)
+        yield (
+            "cbc decrypt",
+            peer,
+            size,
+            partial(_decrypt, Cipher(algorithms.AES(key), modes.CBC(start)), data),
+        )
 
 
-def _batches() -> Calls:
+def _batches(threads: int, sizes: Sequence[int] = BATCHES) -> Calls:
     cipher = xts.Cipher(os.urandom(2 * KEY_BYTES))
-    for size in BATCHES:
+    shared = f", {threads} threads" if threads > 1 else ""
+    for size in sizes:
         source, destination = os.urandom(size), bytearray(size)
-        call = _bound(cipher.encrypt_sectors_into, source, destination, 0, SECTOR)
-        yield f"xts encrypt, {SECTOR}-byte sectors", "aeskit", size, call
-
-
-def _bound(function: Callable[..., object], *arguments: object) -> Callable[[], object]:
-    return lambda: function(*arguments)
+        call = partial(cipher.encrypt_sectors_into, source, destination, 0, SECTOR, threads=threads)
+        yield f"xts encrypt, {SECTOR}-byte sectors{shared}", "aeskit", size, call
 
 
 def _encrypt(cipher: Any, data: bytes) -> bytes:

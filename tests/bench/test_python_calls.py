@@ -21,6 +21,7 @@ def test_both_give_the_same_bytes(monkeypatch):
 def test_rows_are_in_microseconds(monkeypatch):
     monkeypatch.setattr(python_calls, "SIZES", (16,))
     monkeypatch.setattr(python_calls, "BATCHES", (8192,))
+    monkeypatch.setattr(python_calls, "SCALED", (8192,))
     rows = python_calls.run(passes=2)
     assert {row.name.split()[0] for row in rows} == {"aeskit", "cryptography"}
     assert rows[-1].size == 8192
