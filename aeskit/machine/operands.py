@@ -86,12 +86,30 @@ class Binder:
     def _memory(self, operand: d.Memory, entry: Entry, size: int) -> Fetch:
         memory, address, width = self.memory, self.checked(operand, entry), operand.size
         row = (-1, 16) if width % 16 == 0 else (1, width)
+        masked = self._spared(operand, entry, size)
+        if masked is None:
+            fetch: Fetch = lambda: memory.read(address(), width)  # noqa: E731
+        else:
+            fetch = lambda: memory.read_masked(address(), masked())  # noqa: E731
         if operand.broadcast:
-            return lambda: np.tile(memory.read(address(), width), size // width).reshape(-1, 16)
-        if self.ins.mask and not (entry.to_flags or entry.scattered) and width == size and entry.element:
-            k, number, element = self.state.k, self.ins.mask, entry.element
-            return lambda: memory.read_masked(address(), spread(k[number], element, size)).reshape(row)
-        return lambda: memory.read(address(), width).reshape(row)
+            return lambda: np.tile(fetch(), size // width).reshape(-1, 16)
+        return lambda: fetch().reshape(row)
+
+    def _spared(self, operand: d.Memory, entry: Entry, size: int) -> Fetch | None:
+        """Which bytes of a memory operand the mask lets be read; None for all (SDM volume 2, 2.8)."""
+        k, number, element, width = self.state.k, self.ins.mask, entry.element, operand.size
+        if not number or entry.to_flags or entry.scattered or not element:
+            return None
+        if operand.broadcast:
+            ones = (1 << size // width) - 1
+            return lambda: np.full(width, bool(k[number] & ones))
+        if width == size:
+            return lambda: spread(k[number], element, size)
+        if entry.tile:
+            return lambda: spread(k[number], element, size).reshape(-1, width).any(0)
+        if entry.sized:
+            return lambda: spread(k[number], element * width // size, width)
+        return None
 
     # ---- Vector destinations
 

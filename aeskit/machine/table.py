@@ -31,6 +31,10 @@ SIZE = 1024
 """Bytes of data that are drawn for a sample; its memory operand lies from 512 on, aligned to 64 or not."""
 TARGET = DATA + 512
 PAGES = 4096
+END = DATA + 2 * PAGES
+"""Of the mapped memory: an element behind it may be touched only if its mask is set."""
+EDGE = 64
+"""Bytes before the end that are drawn."""
 STACKED = 64
 """Bytes of the stack that are drawn, half of them below its top."""
 
@@ -94,12 +98,19 @@ def compare(
 def _samples(draw: random.Random, count: int, choose: Callable[[Form], bool]) -> Iterator[Sample]:
     writer, address = Writer(draw), CODE
     for form in forms():
-        for number in range(count) if choose(form) else ():
-            unaligned = number % 4 == 0 and form.mnemonic not in JUMPS
-            written = writer.write(form, address, TARGET + (draw.randrange(64) if unaligned else 0))
+        for _ in range(count) if choose(form) else ():
+            written = writer.write(form, address, _target(form, draw))
             if written:
                 yield Sample(form, address, written)
                 address += ROOM
+
+
+def _target(form: Form, draw: random.Random) -> int:
+    """Where the memory operand lies: mostly aligned, now and then not, or across the end of the memory."""
+    chance = draw.randrange(8)
+    if form.mnemonic in JUMPS or chance > 2:
+        return TARGET
+    return END - draw.randrange(1, 64) if form.mask and chance else TARGET + draw.randrange(64)
 
 
 class _Bench:
@@ -154,20 +165,21 @@ class _Bench:
         """What differs, an empty string if nothing does, None where the engine lacks the instruction."""
         instruction = self.machine.instruction(sample.address)
         registers, data, stack = self._state(sample, instruction, engine.avoids)
-        engine.write(DATA, data)
-        engine.write(self.top - STACKED // 2, stack)
+        places = {DATA: data, self.top - STACKED // 2: stack, END - EDGE: data[:EDGE]}
+        for address, content in places.items():
+            engine.write(address, content)
+            self.machine.memory.write(address, np.frombuffer(content, np.uint8))
         engine.load(registers)
         after, stop = engine.step()
         if after is None and stop.reason.startswith(_ILLEGAL):
             return None
         self.machine.load(registers)
-        self.machine.memory.write(DATA, np.frombuffer(data, np.uint8))
-        self.machine.memory.write(self.top - STACKED // 2, np.frombuffer(stack, np.uint8))
         refused = self._step()
         if after is None or refused:
             both = after is None and refused
             return "" if both else f"{instruction.where()}: {stop.reason or refused}, but the other goes on"
-        found = self._difference(engine, instruction, after)
+        sizes = {address: len(content) for address, content in places.items()}
+        found = self._difference(engine, instruction, after, sizes)
         return f"{instruction.where()}: {found}" if found else ""
 
     def _step(self) -> str:
@@ -179,12 +191,14 @@ class _Bench:
             return str(error)
         return ""
 
-    def _difference(self, engine: Any, instruction: d.Instruction, after: Registers) -> str:
+    def _difference(
+        self, engine: Any, instruction: d.Instruction, after: Registers, places: dict[int, int]
+    ) -> str:
         undefined, _ = lockstep.flags_of(instruction.code)
         found = lockstep.registers(self.machine, after, engine.width, lockstep.MODELLED & ~undefined)
         if found:
             return str(found)
-        for address, size in ((DATA, SIZE), (self.top - STACKED // 2, STACKED)):
+        for address, size in places.items():
             ours, theirs = self.machine.memory.read(address, size).tobytes(), engine.read(address, size)
             if ours != theirs:
                 at = next(n for n in range(size) if ours[n] != theirs[n])

@@ -5,7 +5,8 @@ In each case it is the emulator that contradicts the SDM (volume 2, the operatio
 - psrlq and vpsrlq by a count of exactly 64, immediate or in a register, shift by 0 instead of clearing;
 - vpsravq with a count of exactly 64 shifts by 0 instead of filling with the sign;
 - kshiftrw by 15 clears all bits instead of keeping the top one;
-- vpinsrb in its EVEX form scales the 8-bit displacement of its memory operand by another factor than 1.
+- vpinsrb in its EVEX form scales the 8-bit displacement of its memory operand by another factor than 1;
+- vmovddup to xmm with a mask reads 16 bytes of memory instead of 8.
 """
 
 from __future__ import annotations
@@ -31,4 +32,6 @@ def wrong(instruction: Instruction) -> str:
         and places[0].displacement
     ):
         return "an 8-bit displacement is scaled"
+    if instruction.mnemonic == "vmovddup" and instruction.mask and places and places[0].size == 8:
+        return "16 bytes are read instead of 8"
     return ""
