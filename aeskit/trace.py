@@ -52,6 +52,11 @@ class Step:
     """Memory reads and writes, in order."""
     line: str = ""
     """``file:line`` of the source, where it is known."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Where a register's bytes come from: a letter a lane, or a byte where a lane is of several kinds.
+
+    ``d`` data, else ``t`` tweak, IV or counter, else ``k`` key, else ``c`` constants.
+    """
 
 
 @dataclass(frozen=True)

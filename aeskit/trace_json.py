@@ -8,9 +8,9 @@ An object with
 - ``phases``: rows ``[first step, name]``, and ``model_phases``
 - ``buffers``: rows ``[name, address, writable, hex, expected hex or null]``
 - ``start``: register to hex
-- ``steps``, ``model``: rows ``[code, values, names, accesses]``, empty ends left out; values are name to hex,
-  names are place to an index of ``names``, an access is ``[buffer, offset, size]`` for a read and
-  ``[buffer, offset, hex]`` for a write, the buffer an index or -1
+- ``steps``, ``model``: rows ``[code, values, names, accesses, origins]``, empty ends left out; values are
+  name to hex, names are place to an index of ``names``, an access is ``[buffer, offset, size]`` for a read
+  and ``[buffer, offset, hex]`` for a write, the buffer an index or -1
 - ``findings``: rows ``[text, step or null]``
 """
 
@@ -81,6 +81,7 @@ def _write_step(step: Step, code: _Table, names: _Table, places: Mapping[str, in
         _hex(step.values),
         {place: names(name) for place, name in step.names.items()},
         [_write_access(access, places) for access in step.accesses],
+        dict(step.origins),
     ]
     while not row[-1] and len(row) > 1:
         row.pop()
@@ -158,7 +159,7 @@ class _Reader:
         return tuple(made)
 
     def _step(self, row: Any, phase: str, where: str) -> Step:
-        row = [*_row(row, where, range(1, 5)), *({}, {}, [])[len(row) - 1 :]]
+        row = [*_row(row, where, range(1, 6)), *({}, {}, [], {})[len(row) - 1 :]]
         text, place, line = self.code[_index(row[0], len(self.code), f"{where}: code")]
         names = _object(row[2], f"{where}: names")
         return Step(
@@ -169,6 +170,7 @@ class _Reader:
             {at: self.names[_index(n, len(self.names), f"{where}: names")] for at, n in names.items()},
             tuple(self._access(item, f"{where}: accesses") for item in _row(row[3], f"{where}: accesses")),
             line,
+            {at: _letters(found, where) for at, found in _object(row[4], f"{where}: origins").items()},
         )
 
     def _access(self, row: Any, where: str) -> Access:
@@ -240,6 +242,12 @@ def _bytes(found: Any, where: str) -> bytes:
         return bytes.fromhex(found)
     except (ValueError, TypeError):
         raise TraceError(f"{where}: values must be hexadecimal") from None
+
+
+def _letters(found: Any, where: str) -> str:
+    if not isinstance(found, str) or not set(found) <= set("dtkc"):
+        raise TraceError(f"{where}: origins must be letters d, t, k and c")
+    return found
 
 
 def _string(found: Any, where: str) -> str:

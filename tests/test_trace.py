@@ -32,6 +32,7 @@ steps = st.builds(
     names=st.dictionaries(words, words, max_size=3),
     accesses=st.lists(reads | writes, max_size=2).map(tuple),
     line=st.sampled_from(["", "f.S:3"]),
+    origins=st.dictionaries(words, st.sampled_from(["d", "dtkc", "c" * 32]), max_size=2),
 )
 traces = st.builds(
     Trace,
@@ -111,13 +112,14 @@ def test_a_trace_with_one_value_replaced_is_read_or_refused(trace, data):
         (whole(findings=[1]), "findings[0] must be a list, not int"),
         (whole(findings=[["x", 0]]), "findings[0] must be from 0 to -1, not 0"),
         (one(1), "steps[0] must be a list, not int"),
-        (one([]), "steps[0] must have 1 to 4 items, not 0"),
+        (one([]), "steps[0] must have 1 to 5 items, not 0"),
         (one([1]), "steps[0]: code must be from 0 to 0, not 1"),
         (one([True]), "steps[0]: code must be from 0 to 0, not True"),
         (one([0, {"a": 1}]), "steps[0]: values must be hexadecimal"),
         (one([0, {"a": "zz"}]), "steps[0]: values must be hexadecimal"),
         (one([0, {}, []]), "steps[0]: names must be an object, not list"),
         (one([0, {}, {"a": 0}]), "steps[0]: names must be from 0 to -1, not 0"),
+        (one([0, {}, {}, [], {"zmm0": "x"}]), "steps[0]: origins must be letters d, t, k and c"),
         (one([0, {}, {}, [[0, 0, 1]]]), "steps[0]: accesses must be from 0 to -1, not 0"),
         (one([0, {}, {}, [[-1, -1, 1]]]), "not -1"),
         (whole(steps=[[0]], code=[["nop", "", ""]]), "trace: phases must begin at step 0"),
@@ -142,7 +144,16 @@ def test_deep_nesting_and_too_many_steps_are_refused(monkeypatch):
 def test_ten_thousand_steps_of_zmm_code_are_under_five_megabytes():
     lanes = {f"zmm7[{lane}]": f"PP_{lane}.round[3].start" for lane in range(4)}
     made = [
-        Step("vaesenc 0x40(%rdi),%zmm7,%zmm7", f"f+{n % 700:#x}", "main", {"zmm7": os.urandom(64)}, lanes)
+        Step(
+            "vaesenc 0x40(%rdi),%zmm7,%zmm7",
+            f"f+{n % 700:#x}",
+            "main",
+            {"zmm7": os.urandom(64)},
+            lanes,
+            (),
+            "",
+            {"zmm7": "dddd"},
+        )
         for n in range(10_000)
     ]
     assert len(Trace("t", "lanes", tuple(made)).to_json()) < 5_000_000

@@ -19,6 +19,7 @@ SAVED = (3, 5, 12, 13, 14, 15)
 """rbx rbp r12 to r15: what a function must keep (System V AMD64 ABI, 3.2.1)."""
 
 RSP = 4
+_KEPT_NAMES = {d.GPR_NAMES[number] for number in SAVED}
 _IDIOMS = {"vpxor", "vpxord", "vpxorq", "vxorps", "vxorpd", "pxor", "xorps", "xorpd", "vpcmpeqd", "pcmpeqd"}
 _IDIOMS |= {"vpcmpeqb", "pcmpeqb", "vpsubb", "vpsubq", "vpternlogd", "vpternlogq", "xor", "sub", "kxnorq"}
 _IDIOMS |= {"kxorq", "kxnord", "kxord", "kxnorw", "kxorw", "kxnorb", "kxorb"}
@@ -63,7 +64,7 @@ def outside(run: Events, regions: Sequence[Region], stack: Region, stack_argumen
                 continue
             place = next((r for r in regions if r.address <= address < r.end), None)
             if place is None or address + size > place.end:
-                yield Finding(f"a {verb} of {size} bytes{_where(address, size, regions)}", number)
+                yield Finding(f"a {verb} of {size} bytes {_where(address, size, regions)}", number)
             elif kind == "w" and "w" not in place.permissions:
                 yield Finding(f"a write of {size} bytes to {place.name}, which is to be read only", number)
     if run.problem:
@@ -74,11 +75,11 @@ def _where(address: int, size: int, regions: Sequence[Region]) -> str:
     """In words, from the nearest region."""
     near = min(regions, key=lambda r: max(r.address - address, address + size - r.end), default=None)
     if near is None or not -4096 < address - near.address < len(near.data) + 4096:
-        return f" at {address:#x}, in no buffer"
-    before, past = max(near.address - address, 0), max(address + size - near.end, 0)
-    told = [f"{before} before {near.name}"] if before else []
-    told += [f"{min(past, size)} past the end of {near.name}"] if past else []
-    return f", {' and '.join(told)}"
+        return f"at {address:#x}, in no buffer"
+    before, past = near.address - address, address + size - near.end
+    told = [f"{before} before its start"] if before > 0 else []
+    told += [f"{past} past its end"] if past > 0 else []
+    return f"at {near.name}{address - near.address:+}, {' and '.join(told)}"
 
 
 def unwritten(run: Events, stack: Region, old: Sequence[Region]) -> Iterator[Finding]:
@@ -107,18 +108,23 @@ def _first_unwritten(event: Event, region: Region, written: np.ndarray) -> int |
 
 
 def unset(run: Events, arguments: Sequence[str]) -> Iterator[Finding]:
-    """Registers that were read before anything was in them; pushing one to keep it is no reading."""
+    """Registers that were read before anything was in them; storing one to keep it is no reading."""
     known = {"rsp", "rip", *arguments}
     for number, event in enumerate(run.events):
         instruction = event.instruction
-        if instruction.mnemonic in ("push", "vzeroupper", "vzeroall") or _is_idiom(instruction):
+        if instruction.mnemonic in ("vzeroupper", "vzeroall") or _is_idiom(instruction):
             known.update(instruction.reads)
+        kept = instruction.mnemonic == "push" or _stores(instruction)
         for name in instruction.reads:
-            if name not in known and name != "flags" and _counts(name):
+            if name not in known and _counts(name) and not (kept and name in _KEPT_NAMES):
                 known.add(name)
                 yield Finding(f"{_short(name, instruction)} is read, which nothing has set", number)
         known.update(event.values)
         known.update(instruction.writes)
+
+
+def _stores(instruction: d.Instruction) -> bool:
+    return instruction.mnemonic == "mov" and isinstance(instruction.operands[0], d.Memory)
 
 
 def _counts(name: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from aeskit.bits import from_le
 from aeskit.machine import decode as d
@@ -28,22 +29,36 @@ def record(
     about: Kind = lambda name: "",
     findings: Iterable[Finding] = (),
     model: Iterable[Step] = (),
+    origins: Sequence[Mapping[str, str]] = (),
 ) -> Trace:
-    """The trace of a run; `buffers` as they were before it, `about` names the part of each phase."""
-    return _Recording(image, run, buffers, stack, names).trace(
+    """The trace of a run; `buffers` as they were before it, `about` names the part of each phase.
+
+    `origins` are of each step, as `origins.origins` gives them.
+    """
+    return _Recording(image, run, buffers, stack, names, origins).trace(
         title, source, about, tuple(findings), tuple(model)
     )
+
+
+WIDEST = 64
+"""Bytes of a zmm register."""
 
 
 class _Recording:
     """The state of one recording: registers as they stand, at the width of the widest that the code uses."""
 
     def __init__(
-        self, image: Image, run: Events, buffers: Sequence[Buffer], stack: Region, names: Names
+        self,
+        image: Image,
+        run: Events,
+        buffers: Sequence[Buffer],
+        stack: Region,
+        names: Names,
+        origins: Sequence[Mapping[str, str]],
     ) -> None:
-        self.image, self.run, self.names = image, run, names
+        self.image, self.run, self.names, self.origins = image, run, names, origins
         self.buffers = sorted((*buffers, *_frame(run, stack)), key=lambda buffer: buffer.address)
-        self.size = max((width(event.instruction) for event in run.events), default=LANE)
+        self.size = max([LANE, *(width(event.instruction) for event in run.events)])
         self.constants = {at: name for name, at in image.labels.items()}
         self.texts: dict[int, tuple[str, str]] = {}
         self.now: dict[str, bytes] = {}
@@ -56,14 +71,15 @@ class _Recording:
         held = ((f"zmm{n}", register(self.run.start, f"zmm{n}")) for n in range(32))
         self.now = start | dict(self._view(name, data) for name, data in held)
         events, wanted = self.run.events, _wanted_flags(self.run.events)
-        made = [self._step(event, flags) for event, flags in zip(events, wanted, strict=True)]
+        known = self.origins or [{}] * len(events)
+        made = [self._step(*step) for step in zip(events, wanted, known, strict=True)]
         work = [{kind for name in step.names.values() if (kind := about(name))} for step in made]
         told = phases(self.image, [event.instruction.address for event in events], work)
         steps = [_with_phase(step, phase) for step, phase in zip(made, told, strict=True)]
         return Trace(title, source, tuple(steps), findings, tuple(self.buffers), start, model)
 
-    def _step(self, event: Event, flags: bool) -> Step:
-        values, names = {}, {}
+    def _step(self, event: Event, flags: bool, known: Mapping[str, str]) -> Step:
+        values, names, origins = {}, {}, {}
         for full, data in event.values.items():
             if not is_register(full) or (full == "flags" and not flags):
                 continue
@@ -72,11 +88,17 @@ class _Recording:
                 continue
             self.now[name] = values[name] = data
             names.update(self._named(name, data))
+            if full in known:
+                origins[name] = self._letters(known[full])
         accesses = tuple(self._access(*access) for access in event.accesses)
         for access, (_, _, data) in zip(accesses, event.accesses, strict=True):
             names.update(self._moved(access, data))
         text, place = self._text(event.instruction)
-        return Step(text, place, "", values, names, accesses, event.instruction.line)
+        return Step(text, place, "", values, names, accesses, event.instruction.line, origins)
+
+    def _letters(self, letters: str) -> str:
+        """Of the lanes, or bytes, that are shown."""
+        return letters[: self.size if len(letters) == WIDEST else self.size // LANE]
 
     def _view(self, name: str, data: bytes) -> tuple[str, bytes]:
         if name[1:3] != "mm":
@@ -97,14 +119,14 @@ class _Recording:
         return {f"{access.buffer}+{access.offset + at}": name for at, name in parts if name and access.buffer}
 
     def _access(self, kind: str, address: int, data: bytes) -> Access:
-        buffer, written = self._buffer(address, len(data)), data if kind == "w" else None
+        buffer, written = self._buffer(address), data if kind == "w" else None
         if buffer is None:
             return Access("", address, len(data), written)
         return Access(buffer.name, address - buffer.address, len(data), written)
 
-    def _buffer(self, address: int, size: int) -> Buffer | None:
+    def _buffer(self, address: int) -> Buffer | None:
         for buffer in self.buffers:
-            if buffer.address <= address and address + size <= buffer.address + len(buffer.data):
+            if buffer.address <= address < buffer.address + len(buffer.data):
                 return buffer
         return None
 
@@ -115,6 +137,12 @@ class _Recording:
                 offset = address - buffer.address
                 return f"{buffer.name}+{offset}" if offset else buffer.name
         return ""
+
+    def _constant(self, address: int) -> str:
+        """An address relative to rip by the label or the section that it is in; any other as it is."""
+        if not any(section.address <= address < section.end for section in self.image.sections):
+            return f"{address:#x}"
+        return f"{self.constants.get(address) or self.image.label_at(address)}(%rip)"
 
     def _text(self, instruction: d.Instruction) -> tuple[str, str]:
         """The instruction, branch targets by name, and where it stands."""
@@ -128,10 +156,7 @@ class _Recording:
                     short = "+" + target.partition("+")[2] if same and "+" in target else target
                     text = text.replace(f"{operand.address:#x}", short)
                 elif isinstance(operand, d.Memory) and operand.base is None and operand.index is None:
-                    constant = self.constants.get(
-                        operand.displacement, self.image.label_at(operand.displacement)
-                    )
-                    text = text.replace(f"{operand.displacement:#x}", f"{constant}(%rip)")
+                    text = text.replace(f"{operand.displacement:#x}", self._constant(operand.displacement))
             known = self.texts[instruction.address] = (text, place)
         return known
 
@@ -171,4 +196,4 @@ def _wanted_flags(events: Sequence[Event]) -> list[bool]:
 
 
 def _with_phase(step: Step, phase: str) -> Step:
-    return Step(step.text, step.place, phase, step.values, step.names, step.accesses, step.line)
+    return replace(step, phase=phase)

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from aeskit.bits import BLOCK, from_le, to_le
+from aeskit.bits import BLOCK, from_le, to_le, xor
 from aeskit.contracts import ANY, Call, Contract, UInt32
 from aeskit.machine import decode as d
 from aeskit.machine.loader import Image
-from aeskit.machine.memory import Memory, Region
+from aeskit.machine.memory import Region
 from aeskit.machine.run import Machine
 from aeskit.models.arithmetic import choose
 from aeskit.trace import Buffer, Recorder, Step
@@ -27,6 +27,8 @@ ARGUMENTS = (7, 6, 2, 1, 8, 9)
 FIRST_BUFFER, BUFFER_STEP, ODD = 0x2000_0000_0000, 0x1_0000_0000, 0x35
 POISON = 0xB0B0_B0B0_0000_0000
 """The upper half of a 32-bit argument."""
+MARGIN = 256
+"""Bytes around a buffer that can be reached, so that a run goes on after it was seen to do so."""
 STARTS = ("tweak", "iv", "counter")
 
 _ROUND_KEY = re.compile(r"(K\d*)\[(\d+)\]")
@@ -59,6 +61,10 @@ class Inputs:
     used: dict[str, bytes] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     """The key schedules as the model tells them."""
+    vary: str = ""
+    """An input that is to be another than given, ``key``, ``data`` or ``start``, in every byte."""
+    salt: int = 0
+    """Which other."""
 
     def __call__(self, name: str, size: int) -> bytes:
         """The bytes of an input."""
@@ -71,7 +77,13 @@ class Inputs:
         chosen = {"data": self.given.data, "key": self.given.key}.get(name)
         if name in STARTS:
             chosen = self.given.start
-        return draw(name, size) if chosen is None else _sized(name, chosen, size)
+        data = draw(name, size) if chosen is None else _sized(name, chosen, size)
+        return self._varied("start" if name in STARTS else name, data)
+
+    def _varied(self, kind: str, data: bytes) -> bytes:
+        if kind != self.vary:
+            return data
+        return xor(data, bytes(byte | 1 for byte in draw(f"another {kind}, {self.salt}", len(data))))
 
     def _round_key(self, letter: str, number: int) -> bytes:
         if f"{letter}[0]" not in self.used:
@@ -80,7 +92,7 @@ class Inputs:
             at, size = self.letters.index(letter), self.given.key_size
             whole = self.given.key
             key = draw(f"key {letter}", size) if whole is None else whole[size * at : size * (at + 1)]
-            heard = Recorder()
+            key, heard = self._varied("key", key), Recorder()
             choose("plain").expand_for_decryption(key, heard.note, letter)
             self.steps += heard.steps
             self.schedules[letter] = [
@@ -120,19 +132,29 @@ class Prepared:
     inputs: Inputs
     model: list[Step]
     addresses: dict[int, int] = field(default_factory=dict)
+    regions: list[Region] = field(default_factory=list)
+    """The buffers in the machine's memory, where there are some bytes more on either side."""
 
-    def machine(self, poison: int = POISON) -> Machine:
+    def machine(self) -> Machine:
         """A lane machine with memory and registers as the function finds them."""
-        regions = []
+        machine = Machine(self.image)
+        self.load(machine)
+        return machine
+
+    def load(self, machine: Machine, poison: int = POISON) -> None:
+        """Set memory and registers as the function finds them, `poison` over its 32-bit arguments."""
+        regions, self.regions = [], []
         for number, buffer in enumerate(self.call.buffers):
             address = FIRST_BUFFER + BUFFER_STEP * number + (0 if buffer.aligned else ODD + BLOCK * number)
             self.addresses[id(buffer)] = address
             if len(buffer.data):
                 rights = "rw" if buffer.writable else "r"
-                regions.append(Region(buffer.name, address, _array(buffer.data), rights))
-        machine = Machine(self.image, Memory(regions))
+                around = draw(f"around {buffer.name}", 2 * MARGIN)
+                whole = _array(around[:MARGIN] + bytes(buffer.data) + around[MARGIN:])
+                regions.append(Region(buffer.name, address - MARGIN, whole, rights))
+                self.regions.append(Region(buffer.name, address, whole[MARGIN:-MARGIN], rights))
+        machine.reset(regions, _array(draw("stack", len(machine.stack.data))))
         state, stack_pointer = machine.state, machine.state.gpr[4]
-        machine.stack.data[...] = _array(draw("stack", len(machine.stack.data)))
         state.v[...] = _array(draw("vector registers", 32 * 64)).reshape(32, 64)
         state.v[:16, 16:] = 0  # upper halves are clean at a call
         state.k[:] = [from_le(draw(f"k{n}", 8)) for n in range(8)]
@@ -140,7 +162,6 @@ class Prepared:
         state.gpr[4] = stack_pointer
         for number, value in enumerate(self.call.registers):
             self._argument(machine, number, value, poison)
-        return machine
 
     def _argument(self, machine: Machine, number: int, value: Any, poison: int) -> None:
         given = value if isinstance(value, int) else self.addresses.get(id(value), 0)
@@ -170,15 +191,20 @@ def _array(data: bytes) -> Any:
     return np.frombuffer(data, np.uint8).copy()
 
 
-def prepare(image: Image, symbol: str, contract: Contract, given: Given) -> Prepared:
-    """Set a call up; ValueError in words for inputs that the contract does not take."""
+def prepare(
+    image: Image, symbol: str, contract: Contract, given: Given, vary: str = "", salt: int = 0
+) -> Prepared:
+    """Set a call up; ValueError in words for inputs that the contract does not take.
+
+    With `vary` one input is another than given, each `salt` another; the model then tells nothing.
+    """
     _check(contract, given)
     if given.key is not None:
         given = _with_key_size(contract, given)
-    inputs = Inputs(given)
+    inputs = Inputs(given, vary=vary, salt=salt)
     heard = Recorder()
     call = Call(choose("plain"), inputs, _add, given.length, given.key_size, given.in_place)
-    call.note = heard.note
+    call.note = None if vary else heard.note
     contract.setup(call)
     _check_assumed(call)
     blocks, others = _given_steps(contract, inputs, heard.steps)

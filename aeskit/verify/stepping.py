@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from aeskit import contracts
+from aeskit.bits import BLOCK
 from aeskit.contracts import ANY, Contract, UInt32
 from aeskit.machine import decode as d
 from aeskit.machine import events, findings
 from aeskit.machine.events import Events
 from aeskit.machine.loader import Image, load
 from aeskit.machine.naming import Names
+from aeskit.machine.origins import KINDS, origins, secret_paths
 from aeskit.machine.record import record
 from aeskit.machine.run import Machine
 from aeskit.models.arithmetic import choose
@@ -89,36 +91,70 @@ def trace(
     image, symbol = find(target, **options)
     prepared = prepare(image, symbol, contract_of(symbol, contract, contract_file), given)
     machine = prepared.machine()
-    run, after = _run(machine, symbol, engine)
+    run, after = _run(prepared, machine, engine)
     found = [*_findings(prepared, machine, run), *_wrong(prepared, after, run)]
-    found += _upper_halves_matter(prepared, run, after, engine)
+    others: dict[str, list[Events]] = {}
+    if not run.problem and len(run.events) <= MOST_COMPARED:
+        found += _upper_halves_matter(prepared, machine, run, after)
+        others = _others(prepared, machine)
+        found += secret_paths(run, others)
     values = [(name, data) for step in prepared.model for name, data in step.values.items()]
+    names = Names([*values, *_ahead(prepared)])
+    if any(finding.text.startswith("destination") or finding.text.startswith("data") for finding in found):
+        found += _first_missing(prepared, run)
     kinds = {name: step.phase for step in prepared.model for name in step.values}
+    found.sort(key=lambda finding: len(run.events) if finding.step is None else finding.step)
     return record(
-        _title(prepared, given.in_place),
+        _title(prepared),
         engine,
         image,
         run,
         prepared.buffers(),
         machine.stack,
-        Names([*values, *_ahead(prepared)]),
+        names,
         _about(kinds),
         found,
         prepared.model,
+        origins(run, others) if others else (),
     )
 
 
-def _title(prepared: Prepared, in_place: bool) -> str:
+MOST_COMPARED = 20_000
+"""Instructions of the longest run that is made again with other inputs."""
+TIMES = {"data": 3, "start": 6, "key": 3}
+"""How often each input is changed; tweaks oftener, since masks made of one bit of them are common."""
+
+
+def _others(prepared: Prepared, machine: Machine) -> dict[str, list[Events]]:
+    """The same call with another key, other data, another start, as far as the contract allows."""
+    made: dict[str, list[Events]] = {}
+    for kind in KINDS:
+        for salt in range(TIMES[kind]):
+            try:
+                other = prepare(
+                    prepared.image, prepared.symbol, prepared.contract, prepared.inputs.given, kind, salt
+                )
+            except ValueError:
+                continue
+            other.load(machine)
+            made.setdefault(kind, []).append(events.lanes(machine, prepared.symbol))
+    return made
+
+
+def _title(prepared: Prepared) -> str:
     contract, call = prepared.contract, prepared.call
     parts = [prepared.symbol, f"AES-{8 * call.key_size}"]
     parts += (
-        [f"{call.length} bytes", "in place" if in_place else "out of place"] if contract.has_length else []
+        [f"{call.length} bytes", "in place" if call.in_place else "out of place"]
+        if contract.has_length
+        else []
     )
     return f"{', '.join(parts)} ({contract.title})"
 
 
-def _run(machine: Machine, symbol: str, engine: str) -> tuple[Events, dict[str, bytes]]:
-    """The run, and what each region holds after it."""
+def _run(prepared: Prepared, machine: Machine, engine: str) -> tuple[Events, dict[str, bytes]]:
+    """The run, and what each buffer holds after it."""
+    symbol = prepared.symbol
     if engine == "lanes":
         run = events.lanes(machine, symbol)
     elif engine == "silicon":
@@ -131,11 +167,13 @@ def _run(machine: Machine, symbol: str, engine: str) -> tuple[Events, dict[str, 
         run = events.engine(machine, symbol, Bochs)
     else:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
-    return run, {region.name: region.data.tobytes() for region in machine.memory.regions}
+    return run, {region.name: region.data.tobytes() for region in prepared.regions}
 
 
 def _findings(prepared: Prepared, machine: Machine, run: Events) -> list[Finding]:
-    regions = [region for region in machine.memory.regions if region is not machine.stack]
+    buffers = {region.name for region in prepared.regions}
+    others = [r for r in machine.memory.regions if r is not machine.stack and r.name not in buffers]
+    regions = [*prepared.regions, *others]
     count = len(prepared.call.registers)
     return findings.all_findings(
         run,
@@ -158,13 +196,30 @@ def _wrong(prepared: Prepared, after: Mapping[str, bytes], run: Events) -> Itera
     )
 
 
+def _first_missing(prepared: Prepared, run: Events) -> Iterator[Finding]:
+    """The first state of a round that the model had and no lane ever held: where a wrong result began."""
+    lanes = {
+        data[at : at + BLOCK]
+        for event in run.events
+        for name, data in event.values.items()
+        if name[1:3] == "mm"
+        for at in range(0, len(data), BLOCK)
+    }
+    for step in prepared.model:
+        for name, data in step.values.items():
+            if _ROUND.search(name) and data not in lanes:
+                yield Finding(f"the first of the model's states that no lane held is {name} ({step.place})")
+                return
+
+
 def _upper_halves_matter(
-    prepared: Prepared, run: Events, after: Mapping[str, bytes], engine: str
+    prepared: Prepared, machine: Machine, run: Events, after: Mapping[str, bytes]
 ) -> Iterator[Finding]:
     """The same call with clean upper halves of its 32-bit arguments must do the same."""
     if not any(isinstance(value, UInt32) for value in prepared.call.registers):
         return
-    clean, others = _run(prepared.machine(poison=0), prepared.symbol, "lanes")
+    prepared.load(machine, poison=0)
+    clean, others = _run(prepared, machine, "lanes")
     path = [event.instruction.address for event in run.events]
     same = path == [event.instruction.address for event in clean.events]
     if same and all(others[b.name] == after[b.name] for b in prepared.call.buffers if len(b.data)):
@@ -193,6 +248,7 @@ def _ahead(prepared: Prepared) -> Iterator[tuple[str, bytes]]:
             yield f"T_{last + j}", a.block(sequence, j)
 
 
+_ROUND = re.compile(r"\.round\[\d+\]\.i?start$")
 _OF_BLOCK = re.compile(r"[A-Z]+\*?_(\d+)")
 
 

@@ -246,8 +246,11 @@ export class LanesView {
   label() {
     const titles = this.model.get("titles"), kinds = this.model.get("kinds");
     for (const { tr, th, number, lane, units } of titles ? this.rows : []) {
-      const title = titles[number][lane], kind = kinds?.[number][lane] ?? "";
-      if (tr.dataset.kind !== kind) tr.dataset.kind = kind;
+      const title = titles[number][lane], kind = kinds?.[number][lane] ?? "", mixed = Array.isArray(kind);
+      if (String(tr.kind ?? "") !== String(kind)) {
+        Object.assign(tr, { kind }).dataset.kind = mixed ? "" : kind;
+        for (const unit of units) if (unit) unit.td.dataset.kind = mixed ? kind[unit.cell.byte] : "";
+      }
       if (th.title === title) continue;
       th.textContent = th.title = title;
       for (const unit of units) if (unit) Object.assign(unit, { title, now: "" });

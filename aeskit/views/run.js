@@ -11,6 +11,19 @@ export function kindOf(name) {
   return /^(T_\d|i\b|tweak|counter|iv\b)/.test(name) && !/^T_\d+\.round/.test(name) ? "tweak" : "data";
 }
 
+const KINDS = { d: "data", t: "tweak", k: "key", c: "" };
+
+/* Where each lane of a register comes from: a kind a lane, or a list of 16 where its bytes are of several. */
+export function lanesFrom(state, name, lanes) {
+  const letters = state.origins.get(name);
+  if (!letters) return Array.from({ length: lanes }, (_, lane) => kindOf(state.lanes.get(`${name}[${lane}]`)));
+  if (letters.length === lanes) return [...letters].map((letter) => KINDS[letter]);
+  return Array.from({ length: lanes }, (_, lane) => {
+    const part = letters.slice(16 * lane, 16 * lane + 16);
+    return new Set(part).size === 1 ? KINDS[part[0]] : [...part].map((letter) => KINDS[letter]);
+  });
+}
+
 export const isVector = (name) => /^[xyz]mm\d+$/.test(name);
 const number = (name) => Number(/\d+$/.exec(name)?.[0] ?? 0);
 
@@ -37,20 +50,23 @@ export class Run {
       this.apply(state, row);
       for (const name of Object.keys(row[1] ?? {})) this.names.add(name);
       for (const [place, index] of Object.entries(row[2] ?? {})) this.sight(place, this.raw.names[index], at);
+      for (const [name, letters] of Object.entries(row[4] ?? {})) this.tally(name, KINDS[letters[0]]);
       for (const [buffer, offset, what] of row[3] ?? []) this.touch(this.buffers[buffer], offset, what, at);
     });
   }
 
   start() {
-    return { values: new Map(Object.entries(this.raw.start)), lanes: new Map() };
+    return { values: new Map(Object.entries(this.raw.start)), lanes: new Map(), origins: new Map() };
   }
 
   apply(state, row) {
     for (const [name, hex] of Object.entries(row[1] ?? {})) {
       state.values.set(name, hex);
       state.lanes.delete(name);
+      state.origins.delete(name);
       if (isVector(name)) for (let lane = 0; lane < hex.length / 32; lane++) state.lanes.delete(`${name}[${lane}]`);
     }
+    for (const [name, letters] of Object.entries(row[4] ?? {})) state.origins.set(name, letters);
     for (const [place, index] of Object.entries(row[2] ?? {})) if (!place.includes("+")) state.lanes.set(place, this.raw.names[index]);
   }
 
@@ -60,9 +76,12 @@ export class Run {
       if (!this.seen.has(plain)) this.seen.set(plain, at);
     }
     const register = place.replace(/\[\d+\]$/, "");
-    if (!isVector(register)) return;
-    const counts = this.roles.get(register) ?? { data: 0, tweak: 0, key: 0 };
-    counts[kindOf(name)]++;
+    if (isVector(register)) this.tally(register, kindOf(name));
+  }
+
+  tally(register, kind) {
+    const counts = this.roles.get(register) ?? { data: 0, tweak: 0, key: 0, other: 0 };
+    counts[kind || "other"]++;
     this.roles.set(register, counts);
   }
 
@@ -141,4 +160,4 @@ export class Run {
   }
 }
 
-const copy = (state) => ({ values: new Map(state.values), lanes: new Map(state.lanes) });
+const copy = ({ values, lanes, origins }) => ({ values: new Map(values), lanes: new Map(lanes), origins: new Map(origins) });

@@ -2,13 +2,14 @@
 // Everything shown is text content, never markup. Lanes are drawn by lanes.js, the trace is read by run.js.
 
 import { LanesView, fromHex, node } from "./lanes.js";
-import { Run, isVector, kindOf } from "./run.js";
+import { Run, isVector, kindOf, lanesFrom } from "./run.js";
 
 const ROW = 20; // pixels of a list's row
 const SPARE = 10; // rows drawn beyond the visible ones
+const BACK = 300; // steps to look back for a recognised value
 const PARTS = 120; // of the timeline
 const PLAY = 120; // milliseconds a step
-const ROLES = { data: "data", tweak: "tweak, counter, IV", key: "round keys", other: "scratch" };
+const ROLES = { data: "data", tweak: "tweak, counter, IV", key: "round keys", other: "scratch, constants" };
 const FLAGS = { CF: 0, PF: 2, ZF: 6, SF: 7, OF: 11 };
 
 const integer = (hex) => BigInt(`0x${hex.match(/../g).reverse().join("")}`);
@@ -105,7 +106,8 @@ export class StepsView {
     const { run } = this, found = run.findings.length;
     const verdict = node("span", { class: found ? "aeskit-bad" : "aeskit-good" }, found ? `✗ ${plural(found, "finding")}` : "✓ nothing found");
     const ran = node("span", { class: "aeskit-quiet" }, `${plural(run.count, "instruction")} run by ${run.source}`);
-    return node("header", {}, node("h1", {}, run.title), node("p", {}, verdict, ran));
+    const legend = Object.entries(ROLES).map(([kind, words]) => node("span", { "data-kind": kind, class: "aeskit-key" }, words));
+    return node("header", {}, node("h1", {}, run.title), node("p", {}, verdict, ran, node("span", { class: "aeskit-legend" }, ...legend)));
   }
 
   code() {
@@ -308,7 +310,7 @@ export class StepsView {
       marks.push(now === old ? "" : now.match(/../g).map((pair, i) => (pair === old.substr(2 * i, 2) ? "00" : "ff")).join(""));
       const lanes = Array.from({ length: size / 16 }, (_, lane) => after.lanes.get(`${name}[${lane}]`) ?? "");
       titles.push(lanes.map((known, lane) => `${name}[${lane}]${known ? ` = ${known}` : ""}`));
-      kinds.push(lanes.map(kindOf));
+      kinds.push(lanesFrom(after, name, lanes.length));
     }
     Object.assign(this.model.held, { marks, titles, kinds });
     this.model.set("values", values);
@@ -360,7 +362,17 @@ export class StepsView {
     const none = node("p", { class: "aeskit-quiet" }, Object.keys(step.values).some(isVector) ? "no value that the standard names" : "no lane set");
     this.fits.replaceChildren(node("h2", {}, "the standard's step"), ...(found.length ? [...shown, ...more] : [none]));
     const own = found.filter(({ place }) => !place.includes("+"));
-    this.modelList.select((own[0] ?? found[0])?.at ?? this.modelList.at);
+    this.modelList.select((own[0] ?? found[0])?.at ?? this.before(plain));
+  }
+
+  /* The model's step of the last recognised value before this step. */
+  before(plain) {
+    for (let at = this.at - 1; at >= Math.max(0, this.at - BACK); at--) {
+      const names = Object.values(this.run.step(at).names).map((name) => this.index.get(plain(name)));
+      const known = names.find((row) => row !== undefined);
+      if (known !== undefined) return known;
+    }
+    return -1;
   }
 
   fit(place, name, at, step) {

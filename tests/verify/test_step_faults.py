@@ -1,0 +1,116 @@
+"""A function that is wrong in several ways at once, stepped: all is told, at the step where it shows."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from aeskit.cli import main
+from aeskit.trace import Trace
+from aeskit.verify.calls import Given
+from aeskit.verify.stepping import trace
+
+FAULTY = Path(__file__).with_name("faulty_ecb.S")
+
+WIDE_LENGTH = """
+def setup(call):
+    from aeskit.contracts import UInt32
+    source, destination = call.data()
+    call.arguments(source, destination, UInt32(call.length))
+    call.must(destination, call.source_data)
+
+from aeskit.contracts import Contract
+COPY = Contract("copy", "source to destination, a 32-bit length", setup)
+"""
+
+
+@pytest.fixture(scope="module")
+def made():
+    return trace(f"{FAULTY}:faulty_ecb", "ecb_encrypt", Given(32))
+
+
+def test_every_fault_is_told_at_its_step(made):
+    texts = [str(finding) for finding in made.findings]
+    for text in (
+        "a read of 16 bytes at source+32, 16 past its end",
+        "rbx must be kept and is changed at the return",
+        "destination: block 0 byte 0 is",
+        "a branch depends on the key: with other bytes the run goes elsewhere",
+        "a branch depends on the data: with other bytes the run goes elsewhere",
+        "the first of the model's states that no lane held is P_1.round[10].start",
+    ):
+        assert any(text in line for line in texts), text
+    branch = next(f.step for f in made.findings if "depends on the data" in f.text)
+    assert made.steps[branch].text.startswith("je")
+    read = next(f.step for f in made.findings if "past its end" in f.text)
+    assert made.steps[read].text == "movdqu 0x10(%rsi),%xmm2"
+
+
+def test_lanes_are_known_up_to_the_fault_and_not_behind_it(made):
+    skipped = next(i for i, s in enumerate(made.steps) if s.names.get("xmm1[0]") == "K[9]")
+    assert made.steps[skipped - 4].names == {"xmm0[0]": "P_1.round[9].start"}
+    after = [s for s in made.steps[skipped:] if s.text.startswith("aesenc ")]
+    assert after[0].names == {}
+
+
+def test_bytes_are_told_apart_by_where_they_come_from(made):
+    kinds = {name: s.origins[name] for s in made.steps for name in s.origins}
+    assert kinds["xmm0"] == "d"
+    assert kinds["xmm1"] == kinds["xmm15"] == "k"
+    stealing = trace("xts_encrypt_aesni_avx", None, Given(20))
+    mixed = {letters for step in stealing for letters in step.origins.values() if len(letters) == 16}
+    assert "dddd" + "c" * 12 in mixed
+
+
+def test_a_length_read_as_64_bits(tmp_path):
+    source, contract = tmp_path / "copy.S", tmp_path / "contract.py"
+    contract.write_text(WIDE_LENGTH)
+    body = "movb (%rdi),%al\nmovb %al,(%rsi)\ninc %rdi\ninc %rsi\ndec {0}\njnz copy\nret\n"
+    for register, wrong in (("%edx", False), ("%rdx", True)):
+        source.write_text(
+            f".globl copy\n.type copy,@function\ncopy:\n{body.format(register)}.size copy,.-copy\n"
+        )
+        found = trace(str(source), "COPY", Given(5), contract_file=str(contract)).findings
+        assert bool(found) is wrong
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["step", *map(str, arguments)])
+
+
+def test_the_command_shows_writes_and_says_by_its_status(tmp_path):
+    page, file = tmp_path / "run.html", tmp_path / "run.json"
+    shown = run(FAULTY, "--contract", "ecb_encrypt", "--bytes", 16, "--text", "--html", page, "--json", file)
+    assert shown.exit_code == 1
+    assert "✗ a read of 16 bytes at source+16" in shown.output
+    assert "faulty_ecb" in page.read_text()
+    assert Trace.from_json(file.read_text()).steps[-1].text == "ret"
+    clean = run("ecb_encrypt_aesni_avx", "--data", "00" * 16, "--key", "11" * 16)
+    assert clean.exit_code == 0
+    assert "ecb_encrypt_aesni_avx, AES-128, 16 bytes" in clean.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([FAULTY], "faulty_ecb needs --contract, one of cbc_decrypt"),
+        ([f"{FAULTY}:other", "--contract", "ecb_encrypt"], "faulty_ecb.S has no symbol other"),
+        (["missing.o:f", "--contract", "ecb_encrypt"], "missing.o cannot be read"),
+        (["ecb_encrypt_aesni_avx", "--key", "xyz"], "key must be hexadecimal, two digits a byte, not 'xyz'"),
+        (["ecb_encrypt_aesni_avx", "--bytes", "17"], "a multiple of 16"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, message):
+    refused = run(*arguments)
+    assert refused.exit_code == 1
+    assert message in refused.output
+    assert "Traceback" not in refused.output
+
+
+def test_a_run_that_cannot_go_on_ends_with_the_instruction(tmp_path):
+    source = tmp_path / "wild.S"
+    source.write_text(".globl wild\n.type wild,@function\nwild:\nnop\nmov 64,%rax\nret\n.size wild,.-wild\n")
+    made = trace(str(source), "ecb_encrypt", Given(16))
+    assert [step.text for step in made] == ["nop", "mov 0x40,%rax"]
+    assert made.findings[0].step == 1
+    assert "read of 8 bytes at 0x40" in made.findings[0].text
