@@ -15,7 +15,7 @@ from aeskit.vectors.source import MAX_LINE, Source, VectorError
 
 MAX_DEPTH = 16
 _SPACE = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"')
+_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+"')
 _WORD = re.compile(r"[-+.\w]{1,40}")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,19})")
 _CONSTANTS = {"true": True, "false": False, "null": None}

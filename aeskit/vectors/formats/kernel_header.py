@@ -147,13 +147,13 @@ def _vector(
     sizes = {name: _number(source, line, where, fields, name) for name in ("klen", "len")}
     data = {name: _bytes(source, line, where, fields, name, sizes.get(size)) for name, size in _BYTES.items()}
     key, iv, length = data["key"], data["iv"], 0 if mode == "ecb" else 16
-    if rfc3686:
+    errors = {name: fields[name] for name in _ERRORS if fields.get(name, 0) != 0}
+    if rfc3686 and not errors:
         if len(key) < 20 or len(iv) < 8:
             raise source.error(line, f"{where}: RFC 3686 has a nonce of 4 bytes after the key and an IV of 8")
         key, iv = key[:-4], key[-4:] + iv[:8] + (1).to_bytes(4, "big")
     if "iv" not in fields and not rfc3686:
         iv = bytes(length)  # the kernel's tests begin with zeros where none is given
-    errors = {name: fields[name] for name in _ERRORS if fields.get(name, 0) != 0}
     return vector(
         source,
         line,
