@@ -238,5 +238,35 @@ def step(**options: Any) -> None:
         raise click.ClickException(str(error)) from None
 
 
+@main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option("--function", "functions", multiple=True, help="Review this one alone; repeatable.")
+@click.option(
+    "--contract", "contracts", multiple=True, help="What the functions promise; else it is guessed."
+)
+@click.option("--contract-file", default="", help="A Python file that defines the contract.")
+@click.option("--lengths", default="", help="To prove, in bytes: 16-1100, or 16,17,512.")
+@click.option("--key-bits", multiple=True, type=click.Choice(["128", "192", "256"]), help="Default: all.")
+@click.option("--declared", help="CPU features that callers check, with commas: AES,AVX.")
+@click.option("-I", "include", multiple=True, help="A folder of include files, for a .S file.")
+@click.option("-D", "define", multiple=True, help="A macro, for a .S file.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes; by default one a core.")
+@click.option("--no-cache", is_flag=True, help="Prove again what was proved before.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the report.")
+@click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Write it as one page for a mail.")
+def review(**options: Any) -> None:
+    """Tell all that can be known of the functions in FILE: an object, a library or a .S file.
+
+    Proofs, layouts on hardware, memory, secrets, ABI, CPU features and more, each with its evidence and its
+    caveat. The exit status is 0 where nothing is wrong, 1 where something is, 2 for a run that was misused.
+    """
+    from aeskit.views import review_command
+
+    try:
+        raise SystemExit(review_command.run(**options))
+    except (ValueError, OSError) as error:
+        raise click.UsageError(str(error)) from None
+
+
 if __name__ == "__main__":
     main()

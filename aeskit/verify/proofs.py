@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from aeskit import contracts
@@ -51,6 +51,8 @@ class Job:
     layouts: tuple[bool, ...] = (False, True)
     skip: frozenset[str] = field(default=frozenset(), repr=False)
     code: str = ""
+    patient: bool = False
+    """Go on with a function after a proof of it has failed."""
 
     def proofs(self) -> Iterator[tuple[Target, Contract, int, bool]]:
         """Target, contract, length and layout, those of one length and layout together."""
@@ -117,10 +119,11 @@ def prove(
     workers: int | None = None,
     cache: proof_cache.Cache | None = None,
     told: Callable[[int, int], None] = lambda done, total: None,
+    patient: bool = False,
 ) -> list[Proof]:
     """Prove every target (of one file) at every length, key size and layout; `told` hears (done, all).
 
-    A failed proof ends its function's turn: the others go on.
+    A failed proof ends its function's turn unless `patient`: the others go on.
     """
     image = targets[0].image()
     own_contract = targets[0].contract_file
@@ -134,7 +137,7 @@ def prove(
     ]
     found = [known[name] for name in every if name in known]
     skip = frozenset(known)
-    pieces = [Job(j.targets, j.lengths, j.key_size, j.layouts, skip, code) for j in pieces]
+    pieces = [replace(piece, skip=skip, patient=patient) for piece in pieces]
     total = len(every)
     told(len(found), total)
     for proofs in _run([p for p in pieces if next(p.proofs(), None)], workers):
@@ -173,6 +176,6 @@ def work(job: Job) -> list[Proof]:
             continue
         proof = prover.prove(target.function, contract, length, job.key_size, in_place)
         out.append(proof)
-        if not proof.proved:
+        if not proof.proved and not job.patient:
             failed.add(target)
     return out

@@ -1,0 +1,104 @@
+"""Which contract a function of unknown origin keeps: by the words of its symbol, and by what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aeskit import contracts
+from aeskit.contracts import ANY, Contract
+from aeskit.machine.errors import MachineError
+from aeskit.machine.loader import Image
+from aeskit.machine.run import Machine
+from aeskit.verify.calls import Given, Prepared, prepare
+
+LENGTHS = (64, 16, 80)
+STEPS = 20_000
+"""More than any function of ours needs for the longest of LENGTHS."""
+KEY = 32
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Contracts that a function may keep, and the reason in words; none where nothing fits."""
+
+    contracts: tuple[Contract, ...]
+    reason: str
+    certain: bool = False
+    """Our own function: its contracts are known."""
+
+
+def guess(image: Image, symbol: str) -> Guess:
+    """Our own by name; else those with which it gives right results; else the nearest."""
+    own = contracts.of(symbol)
+    if own:
+        return Guess(tuple(own), "the name of one of our own functions", certain=True)
+    scores = {contract: score(image, symbol, contract) for contract in _likely(symbol)}
+    right = [contract for contract, part in scores.items() if part == 1]
+    words = _words_fit(symbol, right)
+    if right:
+        kept = words or right
+        if len(kept) > 1 and not all("flags" in contract.title for contract in kept):
+            kept = kept[:1]
+        by_name = "its name fits, and " if words else ""
+        at = ", ".join(map(str, sorted(LENGTHS)))
+        return Guess(tuple(kept), f"{by_name}it gives the right bytes at {at} bytes with a 256-bit key")
+    contract, part = max(scores.items(), key=lambda item: item[1], default=(None, 0.0))
+    if contract is not None and part > 0:
+        told = f"no contract fits: of all it comes nearest to this one, with {100 * part:.0f} % of the bytes"
+        return Guess((contract,), told)
+    return Guess((), "with no contract that is known it gives a right block")
+
+
+def _likely(symbol: str) -> Sequence[Contract]:
+    """Every contract, those whose words the symbol has first."""
+    return sorted(contracts.ALL.values(), key=lambda contract: -_fit(symbol, contract))
+
+
+def _fit(symbol: str, contract: Contract) -> int:
+    """How many words of the contract's name the symbol holds; the wrong direction counts against it."""
+    text = symbol.lower()
+    found = sum(word in text for word in contract.name.split("_"))
+    other = {"encrypt": "decrypt", "decrypt": "encrypt"}
+    return found - sum(2 for word, wrong in other.items() if word in contract.name and wrong in text)
+
+
+def _words_fit(symbol: str, found: Sequence[Contract]) -> list[Contract]:
+    return [contract for contract in found if contract.name.split("_")[0] in symbol.lower()]
+
+
+def score(image: Image, symbol: str, contract: Contract) -> float:
+    """The part of the bytes that are right after runs with it; 1 for all, 0 where it faults at once."""
+    if KEY not in contract.key_sizes:
+        return 0.0
+    lengths = [n for n in LENGTHS if n in contract.lengths(n, n)] if contract.has_length else [0]
+    parts = []
+    for length in lengths:
+        prepared = prepare(image, symbol, contract, Given(length, KEY))
+        parts.append(_part(prepared, prepared.machine(poison=0)))
+        if not parts[-1]:
+            return 0.0
+    return min(parts, default=0.0)
+
+
+def _part(prepared: Prepared, machine: Machine) -> float:
+    """The part of the bytes that a run leaves right in what it must write; a fault counts against it."""
+    try:
+        machine.call(prepared.symbol, STEPS)
+        weight = 1.0
+    except MachineError:
+        weight = 0.5
+    right = total = 0
+    after = {region.name: region.data.tobytes() for region in machine.memory.regions}
+    for buffer in prepared.call.buffers:
+        if buffer.expected is ANY or not len(buffer.data):
+            continue
+        if buffer.expected is None:
+            weight *= 1.0 if after[buffer.name] == bytes(buffer.data) else 0.25
+            continue
+        wanted, got = bytes(buffer.expected), after[buffer.name]
+        changed = [i for i, (a, b) in enumerate(zip(wanted, bytes(buffer.data), strict=True)) if a != b]
+        right += sum(got[i] == wanted[i] for i in changed)
+        total += len(changed)
+    part = right / total if total else 0.0
+    return weight * part if part > 0.1 else 0.0  # one byte in 256 is right by chance

@@ -1,0 +1,125 @@
+"""What a review says: a line a question, with its verdict, its evidence and its caveat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+VERSION = 1
+"""Of the JSON."""
+
+HOLDS, FAILS, TOLD, OPEN = "holds", "fails", "told", "not checked"
+"""Verdicts: what was asked is so; is not so; for information; nothing is known, and the line says why."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing that is known."""
+
+    topic: str
+    verdict: str
+    text: str
+    evidence: str
+    """What was done to know it."""
+    caveat: str = ""
+    """What it does not say."""
+    details: tuple[str, ...] = ()
+    """Findings and figures, one a line."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One proof of the matrix."""
+
+    contract: str
+    key_bits: int
+    in_place: bool
+    length: int
+    findings: tuple[str, ...] = ()
+    """Empty where it is proved."""
+
+    @property
+    def proved(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A contract that the function was held against."""
+
+    name: str
+    title: str
+
+
+@dataclass
+class FunctionReview:
+    """One function."""
+
+    name: str
+    promises: tuple[Promise, ...] = ()
+    chosen: str = ""
+    """Where the contracts come from: the caller, our own registry, or a guess and what it rests on."""
+    guessed: bool = False
+    lines: list[Line] = field(default_factory=list)
+    matrix: list[Cell] = field(default_factory=list)
+
+    @property
+    def failed(self) -> list[Line]:
+        """The lines that say that something is wrong."""
+        return [line for line in self.lines if line.verdict == FAILS]
+
+    @property
+    def unknown(self) -> list[Line]:
+        """The lines that say that something was not checked."""
+        return [line for line in self.lines if line.verdict == OPEN]
+
+    def line(self, topic: str) -> Line:
+        """The line on a topic; KeyError without one."""
+        for line in self.lines:
+            if line.topic == topic:
+                return line
+        raise KeyError(topic)
+
+
+@dataclass
+class Review:
+    """One file."""
+
+    file: str
+    """Its name, without folders: a report is sent to others."""
+    sha256: str
+    version: str
+    """Of aeskit."""
+    cpu: str
+    functions: list[FunctionReview] = field(default_factory=list)
+    skipped: tuple[str, ...] = ()
+    """Functions of the file that were not reviewed, and why."""
+    options: tuple[str, ...] = ()
+    """Macros and lengths that were chosen."""
+
+    @property
+    def good(self) -> bool:
+        """Whether there was something to review and nothing is wrong."""
+        return bool(self.functions) and not any(function.failed for function in self.functions)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for `json.dumps`."""
+        return {"aeskit_review": VERSION, "good": self.good} | asdict(self)
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """``16–160, 256``."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
+
+
+def count(number: int, what: str) -> str:
+    """``1 proof``, ``2 proofs``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

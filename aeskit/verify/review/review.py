@@ -1,0 +1,185 @@
+"""A file reviewed: its functions, each with its contracts, proofs, runs and lines."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aeskit import __version__, contracts, implementations
+from aeskit.contracts import Contract
+from aeskit.cpu import detect
+from aeskit.machine.errors import MachineError
+from aeskit.machine.loader import Image
+from aeskit.verify import proof_cache, proofs
+from aeskit.verify.calls import Given, prepare
+from aeskit.verify.proofs import Target, find_contract
+from aeskit.verify.review import code as static
+from aeskit.verify.review import hardware, proved, runs
+from aeskit.verify.review.guess import Guess, guess
+from aeskit.verify.review.lines import Known, lines, narrow
+from aeskit.verify.review.model import FunctionReview, Promise, Review
+
+LENGTHS = (*range(97), 111, 112, 113, 127, 128, 129, 143, 144, 159, 160, 255, 256, 257, 511, 512, 513)
+"""Proved by default, as far as the contract allows them."""
+RUN_LENGTHS = (0, 1, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 80, 100, 127, 128, 129, 200, 255, 256, 513)
+"""Recorded."""
+HARD_LENGTHS = (1, 16, 17, 31, 48, 100, 144)
+"""On hardware, in every layout."""
+MOST = 40
+"""Functions of one file."""
+
+Told = Callable[[str, int, int], None]
+"""Hears what is being done, how much of it is done and of how many."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked."""
+
+    path: str
+    functions: tuple[str, ...] = ()
+    contracts: tuple[str, ...] = ()
+    contract_file: str = ""
+    lengths: tuple[int, ...] = LENGTHS
+    key_sizes: tuple[int, ...] = (16, 24, 32)
+    recorded: tuple[int, ...] = RUN_LENGTHS
+    on_hardware: tuple[int, ...] = HARD_LENGTHS
+    declared: tuple[str, ...] | None = None
+    """CPU features that the caller checks before the call; None where nobody said."""
+    include: tuple[str, ...] = ()
+    define: tuple[str, ...] = ()
+    workers: int | None = None
+    cached: bool = True
+    options: tuple[str, ...] = field(default=())
+
+
+def review(wanted: Wanted, told: Told = lambda what, done, total: None) -> Review:
+    """Review a file; ValueError (MachineError is one) for one that cannot be loaded."""
+    image = Target(wanted.path, "", "", wanted.include, wanted.define).image()
+    promises = tuple(find_contract(name, wanted.contract_file) for name in wanted.contracts)
+    chosen, skipped = _functions(image, wanted)
+    name, digest = Path(wanted.path).name, hashlib.sha256(Path(wanted.path).read_bytes()).hexdigest()
+    out = Review(name, digest, __version__, detect().name, skipped=skipped, options=wanted.options)
+    for function in chosen:
+        told(f"{function}: contract", 0, 0)
+        found = Guess(promises, "the caller", certain=True) if promises else guess(image, function)
+        if not found.contracts and not wanted.functions and len(chosen) > 1:
+            out.skipped += (f"{function}: {found.reason}",)
+            continue
+        out.functions.append(_function(image, function, found, wanted, told))
+    if not out.functions and chosen:
+        raise ValueError(f"{name}: no function keeps a contract that is known; name one with --contract")
+    return out
+
+
+def _functions(image: Image, wanted: Wanted) -> tuple[list[str], tuple[str, ...]]:
+    """The functions to review: those asked for, else every one that can be called from outside."""
+    for name in wanted.functions:
+        image.address_of(name)
+    if wanted.functions:
+        return list(dict.fromkeys(wanted.functions)), ()
+    known = sorted(image.functions, key=lambda name: image.symbols.get(name, 0))
+    if not known:
+        raise ValueError(
+            f"{image.name} names no function; it has {', '.join(sorted(image.symbols)) or 'no symbols'}"
+        )
+    if len(known) > MOST:
+        raise ValueError(f"{image.name} has {len(known)} functions: choose with --function")
+    return known, ()
+
+
+def _function(image: Image, name: str, found: Guess, wanted: Wanted, told: Told) -> FunctionReview:
+    given = tuple(Promise(contract.name, contract.title) for contract in found.contracts)
+    out = FunctionReview(name, given, found.reason, not found.certain)
+    known = Known(static.read(image, name), found.contracts, file=wanted.path)
+    known.declared, known.declared_by = _declared(name, wanted)
+    if found.contracts:
+        _prove(known, name, found.contracts, wanted, told)
+        _run(known, image, name, wanted, told)
+        known.code = static.read(image, name, known.runs.ran)
+        _hardware(known, image, name, wanted, told)
+    out.matrix, out.lines = known.matrix, lines(known)
+    return out
+
+
+def _declared(name: str, wanted: Wanted) -> tuple[tuple[str, ...] | None, str]:
+    if wanted.declared is not None:
+        return wanted.declared, "the caller"
+    if contracts.of(name):
+        return implementations.named(name).needs, "our own registry"
+    if static.declares(name):
+        return static.declared(name), "the words of its name (a guess)"
+    return None, ""
+
+
+def _prove(known: Known, name: str, promises: Sequence[Contract], wanted: Wanted, told: Told) -> None:
+    targets = [
+        Target(wanted.path, name, contract.name, wanted.include, wanted.define, wanted.contract_file)
+        for contract in promises
+    ]
+    sizes = tuple(n for n in wanted.key_sizes if any(n in contract.key_sizes for contract in promises))
+    found = proofs.prove(
+        targets,
+        wanted.lengths,
+        sizes or promises[0].key_sizes,
+        wanted.workers,
+        proof_cache.Cache() if wanted.cached else None,
+        lambda done, total: told(f"{name}: proofs", done, total),
+        patient=True,
+    )
+    known.matrix = proved.cells(sorted(found, key=lambda p: (p.contract, p.key_size, p.in_place, p.length)))
+
+
+def _run(known: Known, image: Image, name: str, wanted: Wanted, told: Told) -> None:
+    promises = known.promises
+    wrong = [cell.length for cell in proved.of(known.matrix, "result")][:3]
+
+    def lengths(contract: Contract) -> list[int]:
+        return _of(contract, (*wanted.recorded, *wrong))
+
+    total, done = sum(len(lengths(contract)) for contract in promises), iter(range(1 << 30))
+    known.runs = runs.runs(
+        image, name, promises, lengths, lambda: told(f"{name}: recorded runs", next(done) + 1, total)
+    )
+    size = promises[0].key_sizes[0]
+    known.narrow = any(
+        narrow(prepare(image, name, c, Given(_of(c, wanted.recorded)[0], size)).call.registers)
+        for c in promises
+    )
+
+
+def _of(contract: Contract, lengths: Sequence[int]) -> list[int]:
+    """The lengths that a contract allows, each once."""
+    if not contract.has_length:
+        return [0]
+    return [n for n in sorted(set(lengths)) if n in contract.lengths(n, n)]
+
+
+def _hardware(known: Known, image: Image, name: str, wanted: Wanted, told: Told) -> None:
+    if not wanted.on_hardware:
+        known.hardware.missing = "no length was asked for"
+        return
+    missing = ", ".join(detect().missing(tuple(n for n in known.code.features if n != "SSE4.2")))
+    label, make, why = hardware.engine((), missing)
+    if make is None:
+        known.hardware.missing = why
+        return
+    promises = [known.promises[-1]]  # of contracts that differ by a flag the last asks for most
+    if len({tuple(c.key_sizes) for c in known.promises}) > 1:
+        promises = list(known.promises)
+    total, done = hardware.calls(promises, lambda c: _of(c, wanted.on_hardware)), iter(range(1 << 30))
+    try:
+        known.hardware = hardware.run(
+            image,
+            name,
+            promises,
+            lambda c: _of(c, wanted.on_hardware),
+            label,
+            make,
+            lambda: told(f"{name}: hardware", next(done) + 1, total),
+        )
+    except MachineError as error:
+        known.hardware.missing = str(error)
+    known.hardware.missing = known.hardware.missing or why

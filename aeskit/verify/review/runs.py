@@ -1,0 +1,229 @@
+"""The function run in numbers by the lane machine: findings, stack, alignment, what it leaves behind."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from aeskit.bits import BLOCK, from_le
+from aeskit.contracts import ANY, Contract, UInt32
+from aeskit.machine import decode as d
+from aeskit.machine import events, findings
+from aeskit.machine.events import Events
+from aeskit.machine.loader import Image
+from aeskit.machine.naming import Names
+from aeskit.machine.run import Machine
+from aeskit.trace import Finding
+from aeskit.verify.calls import ARGUMENTS, Given, Prepared, prepare
+from aeskit.verify.review.code import needs_alignment
+
+RSP = 4
+OLD = ("destination", "schedule")
+"""Buffers whose bytes mean nothing before the function writes them."""
+_SECRET = re.compile(r"d?K\d*\[\d+\]|key|w\[\d+\]")
+"""Names of key material; tweaks and keystreams are told as well."""
+_TOLD = re.compile(r"T_\d+|s|PP_\d+|P_\d+|P\*_\d+")
+
+
+def tidy(finding: str) -> str:
+    """A finding without addresses of buffers, which differ from run to run."""
+    text = re.sub(r"; \w+ is 0x\w+ to 0x\w+", "", finding)
+    return re.sub(r"( bytes) at 0x[0-9a-f]{9,}", r"\1", text)
+
+
+@dataclass(frozen=True)
+class Said:
+    """A finding of one run."""
+
+    kind: str
+    """result, memory, abi, upper, vzeroupper, unset."""
+    text: str
+    call: str
+    """Which call it was."""
+    where: str = ""
+    """The instruction."""
+
+    def __str__(self) -> str:
+        """All in one line."""
+        place = f"; {self.where}" if self.where and self.where not in self.text else ""
+        return f"{self.call}: {tidy(self.text)}{place}"
+
+
+@dataclass
+class Runs:
+    """What many runs told."""
+
+    count: int = 0
+    lengths: set[int] = field(default_factory=set)
+    steps: int = 0
+    said: list[Said] = field(default_factory=list)
+    ran: set[int] = field(default_factory=set)
+    """Addresses of the instructions that ran."""
+    stack: int = 0
+    """The most bytes of stack below the return address."""
+    red_zone: int = 0
+    """The most bytes that were used below the stack pointer."""
+    aligned: dict[int, set[str]] = field(default_factory=dict)
+    """Address of an instruction that needs alignment to the memory that it touched."""
+    blocks: dict[int, int] = field(default_factory=dict)
+    """Length to instructions of the run."""
+    left: Counter[str] = field(default_factory=Counter)
+    """``xmm1 = K1[14]`` to the number of runs that left it."""
+    left_runs: int = 0
+    wide_arguments: int = 0
+    """Runs that were made again with clean upper halves of 32-bit arguments."""
+
+    def of(self, *kinds: str) -> list[Said]:
+        """Findings of some kinds, each text once."""
+        seen: dict[str, Said] = {}
+        for said in self.said:
+            if said.kind in kinds:
+                seen.setdefault(_plain_text(said), said)
+        return list(seen.values())
+
+
+def _plain_text(said: Said) -> str:
+    """What is the same in two findings of one fault."""
+    text = re.sub(r"; \w+ is 0x\w+ to 0x\w+", "", said.text)
+    text = re.sub(r"\bdata\b|source|destination", "", text)
+    return f"{said.kind} {re.sub(r'0x[0-9a-f]+|[0-9]+', '', text)} {said.where}"
+
+
+def runs(
+    image: Image,
+    symbol: str,
+    promises: Sequence[Contract],
+    lengths: Callable[[Contract], Sequence[int]],
+    told: Callable[[], None] = lambda: None,
+) -> Runs:
+    """Each contract at each length, key sizes and layouts taking turns."""
+    out = Runs()
+    for contract in promises:
+        for number, length in enumerate(lengths(contract)):
+            key_size = contract.key_sizes[-1 - number % len(contract.key_sizes)]
+            in_place = bool(number % 2) and contract.in_place and contract.has_length
+            prepared = prepare(image, symbol, contract, Given(length, key_size, in_place=in_place))
+            _one(out, prepared, in_place)
+            told()
+    return out
+
+
+def title(contract: Contract, length: int, key_size: int, in_place: bool) -> str:
+    """``xts_encrypt_first, AES-256, 33 bytes, in place``."""
+    size = f", {length} bytes{', in place' * in_place}" if contract.has_length else ""
+    return f"{contract.name}, AES-{8 * key_size}{size}"
+
+
+def _one(out: Runs, prepared: Prepared, in_place: bool) -> None:
+    call, machine = prepared.call, prepared.machine()
+    text = title(prepared.contract, call.length, call.key_size, in_place)
+    run = events.lanes(machine, prepared.symbol)
+    out.count, out.steps = out.count + 1, out.steps + len(run.events)
+    out.lengths.add(int(call.length))
+    out.ran.update(event.instruction.address for event in run.events)
+    out.blocks[int(call.length)] = len(run.events)
+    _stack(out, run, machine)
+    _aligned(out, run, machine)
+    for kind, finding in _findings(prepared, machine, run):
+        where = "" if finding.step is None else run.events[finding.step].instruction.where()
+        out.said.append(Said(kind, finding.text, text, where))
+    if any(isinstance(value, UInt32) for value in call.registers):
+        out.said += _upper(out, prepared, machine, run, text)
+    if not run.problem:
+        _left(out, prepared, machine, run)
+
+
+def _findings(prepared: Prepared, machine: Machine, run: Events) -> Iterator[tuple[str, Finding]]:
+    regions = [region for region in machine.memory.regions if region is not machine.stack]
+    count = len(prepared.call.registers)
+    words = max(count - len(ARGUMENTS), 0)
+    names = [d.GPR_NAMES[number] for number in ARGUMENTS[:count]]
+    unwritten = [region for region in regions if region.name in OLD]
+    for finding in findings.outside(run, regions, machine.stack, words):
+        yield "memory", finding
+    for finding in (
+        *findings.unwritten(run, machine.stack, unwritten),
+        *findings.unset(run, names),
+    ):
+        yield "unset", finding
+    for finding in findings.kept(run):
+        yield "abi", finding
+    for finding in findings.upper_halves(run):
+        yield "vzeroupper", finding
+    if not run.problem:
+        for finding in findings.wrong_bytes(*_wanted(prepared), _after(prepared, machine)):
+            yield "result", finding
+
+
+def _wanted(prepared: Prepared) -> tuple[dict[str, bytes | None], dict[str, bytes]]:
+    """What the buffers must hold, None for what they held before; and that."""
+    buffers = {b.name: b for b in prepared.call.buffers if len(b.data) and b.expected is not ANY}
+    wanted = {n: None if b.expected is None else bytes(b.expected) for n, b in buffers.items()}
+    return wanted, {name: bytes(b.data) for name, b in buffers.items()}
+
+
+def _after(prepared: Prepared, machine: Machine) -> dict[str, bytes]:
+    names = {b.name for b in prepared.call.buffers if len(b.data) and b.expected is not ANY}
+    return {r.name: r.data.tobytes() for r in machine.memory.regions if r.name in names}
+
+
+def _upper(out: Runs, prepared: Prepared, machine: Machine, run: Events, text: str) -> Iterator[Said]:
+    """The same call with clean upper halves must go the same way."""
+    out.wide_arguments += 1
+    clean = prepared.machine(poison=0)
+    other = events.lanes(clean, prepared.symbol)
+    path = [event.instruction for event in run.events]
+    pairs = zip(path, (event.instruction for event in other.events), strict=False)
+    for before, (ours, theirs) in zip([None, *path], pairs, strict=False):
+        if ours.address != theirs.address:
+            where = before.where() if before else ""
+            yield Said("upper", "the run goes another way when the upper halves are clean", text, where)
+            return
+    if _after(prepared, machine) != _after(prepared, clean):
+        yield Said("upper", "the result is another when the upper halves are clean", text)
+
+
+def _stack(out: Runs, run: Events, machine: Machine) -> None:
+    top, now = run.start.gpr[RSP], run.start.gpr[RSP]
+    for event in run.events:
+        before, now = now, from_le(event.values["rsp"]) if "rsp" in event.values else now
+        lowest = min((at for _, at, _ in event.accesses if _in(machine, at)), default=now)
+        out.stack = max(out.stack, top - min(now, lowest))
+        out.red_zone = max(out.red_zone, min(before, now) - lowest)
+
+
+def _in(machine: Machine, address: int) -> bool:
+    return machine.stack.address <= address < machine.stack.end
+
+
+def _aligned(out: Runs, run: Events, machine: Machine) -> None:
+    for event in run.events:
+        if event.accesses and needs_alignment(event.instruction):
+            for _, at, data in event.accesses:
+                place = next((r.name for r in machine.memory.regions if r.address <= at < r.end), "nothing")
+                off = "" if at % len(data) == 0 else ", not aligned"
+                out.aligned.setdefault(event.instruction.address, set()).add(place + off)
+
+
+def _left(out: Runs, prepared: Prepared, machine: Machine, run: Events) -> None:
+    """Key material, and what follows from it, in vector registers and in the frame after the return."""
+    model = [(name, data) for step in prepared.model for name, data in step.values.items()]
+    names = Names([item for item in model if _SECRET.fullmatch(item[0]) or _TOLD.fullmatch(item[0])])
+    out.left_runs += 1
+    for number in range(32):
+        data = run.end.v[number].tobytes()
+        for place, name in names.lanes(f"zmm{number}", data).items():
+            out.left[f"{_plain(place)} = {name}"] += 1
+    top = run.start.gpr[RSP] - machine.stack.address
+    frame = machine.stack.data[:top].tobytes()
+    for at in range(top % BLOCK, top, BLOCK):
+        name = names.name(frame[at : at + BLOCK])
+        if name:
+            out.left[f"{top - at} bytes below the return address = {name}"] += 1
+
+
+def _plain(place: str) -> str:
+    """A register's lowest lane is its xmm."""
+    return f"x{place[1:-3]}" if place.endswith("[0]") else place

@@ -1,0 +1,237 @@
+"""A review as text for a terminal, and as one self-contained page to attach to a mail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from textwrap import wrap
+
+from aeskit.verify.review.model import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    TOLD,
+    Cell,
+    FunctionReview,
+    Line,
+    Review,
+    count,
+    spans,
+)
+
+MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?", TOLD: "·"}
+NARROWEST = 60
+STYLE = Path(__file__).with_name("review.css")
+TITLES = {HOLDS: "holds", FAILS: "fails", OPEN: "not checked", TOLD: "for information"}
+LEGEND = ", ".join(f"{mark} {TITLES[verdict]}" for verdict, mark in MARKS.items())
+
+# ---- Text -------------------------------------------------------------------------------------------------
+
+
+def text(review: Review, width: int = 80) -> str:
+    """The report in at most `width` columns, long names excepted; ValueError for a width under 60."""
+    if width < NARROWEST:
+        raise ValueError(f"width must be at least {NARROWEST} columns, not {width}")
+    return "\n".join(line.rstrip() for line in _text(review, width)) + "\n"
+
+
+def _text(review: Review, width: int) -> Iterator[str]:
+    for name, value in _head(review):
+        yield from _filled(value, width, f"{name:10}", " " * 10)
+    for function in review.functions:
+        yield ""
+        yield f"── {function.name} ".ljust(width, "─")
+        yield from _function(function, width)
+    yield ""
+    yield LEGEND
+
+
+def _head(review: Review) -> Iterator[tuple[str, str]]:
+    yield "review", review.file
+    yield "sha256", review.sha256
+    yield "made by", f"aeskit {review.version} on {review.cpu}"
+    if review.options:
+        yield "options", ", ".join(review.options)
+    for skipped in review.skipped:
+        yield "left out", skipped
+
+
+def _function(function: FunctionReview, width: int) -> Iterator[str]:
+    for name, value in facts(function):
+        yield from _filled(value, width, f"{name:10}", " " * 10)
+    yield ""
+    for line in function.lines:
+        yield from _line(line, width)
+    if function.matrix:
+        yield ""
+        yield f"── proofs {'─' * (width - 10)}"
+        yield from _matrix(function.matrix, width)
+
+
+def facts(function: FunctionReview) -> Iterator[tuple[str, str]]:
+    """What stands above the lines: contracts, where they come from, the verdict."""
+    for number, promise in enumerate(function.promises):
+        yield "" if number else "contract", f"{promise.name}: {promise.title}"
+    if not function.promises:
+        yield "contract", "none"
+    yield ("guessed" if function.guessed else "chosen by"), function.chosen
+    yield "verdict", verdict(function)
+
+
+def verdict(function: FunctionReview) -> str:
+    """The function in one sentence."""
+    wrong, open_ = [line.topic for line in function.failed], [line.topic for line in function.unknown]
+    told = f"{count(len(wrong), 'thing')} wrong: {', '.join(wrong)}" if wrong else "nothing wrong"
+    return told + (f"; not checked: {', '.join(open_)}" if open_ else "")
+
+
+def _line(line: Line, width: int) -> Iterator[str]:
+    yield from _filled(line.text, width, f"{MARKS[line.verdict]} {line.topic:17}", " " * 19)
+    for name, value in (("evidence", line.evidence), ("caveat", line.caveat)):
+        if value:
+            yield from _filled(value, width, f"    {name:9} ", " " * 14)
+    for detail in line.details:
+        yield from _filled(detail, width, "    ▸ ", " " * 6)
+
+
+def _filled(value: str, width: int, first: str, rest: str) -> Iterator[str]:
+    yield from wrap(
+        value,
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [first]
+
+
+def _matrix(matrix: Sequence[Cell], width: int) -> Iterator[str]:
+    for contract, rows in groupby(_rows(matrix), key=lambda row: row[0]):
+        yield contract
+        for _, name, cells in rows:
+            yield from _filled(outcome(cells), width, f"  {name:26}", " " * 28)
+
+
+def outcome(cells: Sequence[Cell]) -> str:
+    """``proved at 16–160 bytes; not at 33``."""
+    good, bad = [c.length for c in cells if c.proved], [c.length for c in cells if not c.proved]
+    told = [f"proved at {spans(good)} bytes"] if good else []
+    told += [f"not at {spans(bad)}{'' if good else ' bytes'}"] if bad else []
+    return "; ".join(told)
+
+
+def _rows(matrix: Sequence[Cell]) -> list[tuple[str, str, list[Cell]]]:
+    """(contract, key bits and layout, cells by length), rows of one outcome as one."""
+    rows: dict[tuple[str, int, bool], list[Cell]] = {}
+    for cell in matrix:
+        rows.setdefault((cell.contract, cell.key_bits, cell.in_place), []).append(cell)
+    merged: dict[tuple[str, bool, str], tuple[list[int], list[Cell]]] = {}
+    for (contract, bits, in_place), cells in rows.items():
+        cells.sort(key=lambda cell: cell.length)
+        merged.setdefault((contract, in_place, outcome(cells)), ([], cells))[0].append(bits)
+    return [
+        (contract, f"{'/'.join(map(str, bits))} {'in place' if in_place else 'out of place'}", cells)
+        for (contract, in_place, _), (bits, cells) in merged.items()
+    ]
+
+
+# ---- Page -------------------------------------------------------------------------------------------------
+
+_CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open", TOLD: "told"}
+
+
+def page(review: Review) -> str:
+    """The report as HTML: no script, nothing fetched; names from the file are text, whatever they hold."""
+    body = "\n".join(_section(function, number) for number, function in enumerate(review.functions))
+    head = "".join(f"<dt>{escape(n)}</dt><dd>{escape(v)}</dd>" for n, v in list(_head(review))[1:])
+    title = f"Review of {escape(review.file)}"
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+{STYLE.read_text(encoding="utf-8")}</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<dl>{head}</dl>
+{_overview(review) if len(review.functions) > 1 else ""}
+{body}
+<footer>{escape(LEGEND)}</footer>
+</main>
+</body>
+</html>
+"""
+
+
+def _overview(review: Review) -> str:
+    rows = "".join(
+        f'<tr><th scope="row"><a href="#f{number}">{escape(f.name)}</a></th>'
+        f"<td>{_badge(FAILS if f.failed else OPEN if f.unknown else HOLDS)} {escape(verdict(f))}</td></tr>"
+        for number, f in enumerate(review.functions)
+    )
+    return f'<table class="overview">{rows}</table>'
+
+
+def _badge(verdict_of: str) -> str:
+    return (
+        f'<span class="mark {_CLASSES[verdict_of]}" title="{TITLES[verdict_of]}">{MARKS[verdict_of]}</span>'
+    )
+
+
+def _section(function: FunctionReview, number: int = 0) -> str:
+    head = "".join(f"<dt>{escape(n)}</dt><dd>{escape(v)}</dd>" for n, v in facts(function))
+    lines = "".join(map(_row, function.lines))
+    return f"""<section id="f{number}">
+<h2><code>{escape(function.name)}</code></h2>
+<dl>{head}</dl>
+<table class="lines">
+<thead><tr><th scope="col"></th><th scope="col">question</th><th scope="col">answer</th>
+<th scope="col">evidence and caveat</th></tr></thead>
+<tbody>{lines}</tbody>
+</table>
+{_bars(function.matrix)}
+</section>"""
+
+
+def _row(line: Line) -> str:
+    details = "".join(f"<li><code>{escape(detail)}</code></li>" for detail in line.details)
+    more = f"<ul>{details}</ul>" if details else ""
+    caveat = f'<div class="caveat">{escape(line.caveat)}</div>' if line.caveat else ""
+    return (
+        f'<tr class="{_CLASSES[line.verdict]}"><td>{_badge(line.verdict)}</td>'
+        f'<th scope="row">{escape(line.topic)}</th>'
+        f"<td>{escape(line.text)}{more}</td><td>{escape(line.evidence)}{caveat}</td></tr>\n"
+    )
+
+
+def _bars(matrix: Sequence[Cell]) -> str:
+    """A bar a row of the matrix: a stretch for lengths of one outcome, as wide as there are lengths."""
+    if not matrix:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(contract)}</th><td>{escape(name)}</td>'
+        f'<td class="bar">{_bar(cells)}<small>{escape(outcome(cells))}</small></td></tr>\n'
+        for contract, name, cells in _rows(matrix)
+    )
+    return f"""<h3>Proofs: every key, tweak and IV, all data</h3>
+<table class="matrix"><thead><tr><th scope="col">contract</th><th scope="col">key bits, layout</th>
+<th scope="col">lengths in bytes</th></tr></thead>
+<tbody>{rows}</tbody></table>"""
+
+
+def _bar(cells: Sequence[Cell]) -> str:
+    parts = []
+    for wrong, group in groupby(cells, key=lambda cell: not cell.proved):
+        run = list(group)
+        what = f"{spans([cell.length for cell in run])} bytes: {'; '.join(run[0].findings) or 'proved'}"
+        kind = "fails" if wrong else "holds"
+        parts.append(f'<span class="{kind}" style="flex-grow:{len(run)}" title="{escape(what)}"></span>')
+    return f'<div aria-hidden="true">{"".join(parts)}</div>'

@@ -1,0 +1,84 @@
+"""`aeskit review`: options to a review, a review to text, JSON and page."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from aeskit.verify.prove_command import lengths as read_lengths
+from aeskit.verify.review.model import Review
+from aeskit.verify.review.review import LENGTHS, Wanted, review
+from aeskit.views import review as view
+
+GOOD, BAD = 0, 1
+"""Exit status."""
+
+
+def run(
+    file: str,
+    functions: tuple[str, ...],
+    contracts: tuple[str, ...],
+    contract_file: str,
+    lengths: str,
+    key_bits: tuple[str, ...],
+    declared: str | None,
+    include: tuple[str, ...],
+    define: tuple[str, ...],
+    workers: int | None,
+    no_cache: bool,
+    json_file: str | None,
+    html_file: str | None,
+) -> int:
+    """Review and show; 1 where something is wrong. ValueError for what cannot be reviewed."""
+    options = [f"-D {word}" for word in define] + ([f"lengths {lengths}"] if lengths else [])
+    wanted = Wanted(
+        file,
+        functions,
+        contracts,
+        contract_file,
+        lengths=tuple(read_lengths(lengths)) if lengths else LENGTHS,
+        key_sizes=tuple(int(bits) // 8 for bits in key_bits or ("128", "192", "256")),
+        declared=None if declared is None else tuple(re.split(r"[,\s]+", declared.strip(", "))),
+        include=include,
+        define=define,
+        workers=workers,
+        cached=not no_cache,
+        options=tuple(options),
+    )
+    made = _reviewed(wanted)
+    if json_file:
+        Path(json_file).write_text(json.dumps(made.to_json(), indent=1) + "\n", encoding="utf-8")
+    if html_file:
+        Path(html_file).write_text(view.page(made), encoding="utf-8")
+    _show(made, brief=bool(json_file or html_file))
+    return GOOD if made.good else BAD
+
+
+def _reviewed(wanted: Wanted) -> Review:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("review", total=None)
+        return review(
+            wanted,
+            lambda what, done, total: bar.update(task, description=what, completed=done, total=total or None),
+        )
+
+
+def _show(made: Review, brief: bool) -> None:
+    """The report in 80 to 100 columns; where a file was asked for the verdicts alone."""
+    width = min(max(shutil.get_terminal_size((80, 24)).columns, 80), 100)
+    try:
+        if brief:
+            for function in made.functions:
+                print(f"{function.name}: {view.verdict(function)}")
+        else:
+            print(view.text(made, width), end="")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stderr.close()
