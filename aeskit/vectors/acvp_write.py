@@ -91,11 +91,18 @@ def _groups(vectors: list[TestVector]) -> Iterator[tuple[int, list[_Tests]]]:
     else:
         traits = [_traits(item) for item in vectors]
         order = {trait: number for number, trait in enumerate(dict.fromkeys(traits), 1)}
-        both = [(order[trait], number) for number, trait in enumerate(traits, 1)]
+        tests = {name: number for number, name in enumerate(dict.fromkeys(map(_test_name, vectors)), 1)}
+        both = [(order[trait], tests[_test_name(item)]) for trait, item in zip(traits, vectors, strict=True)]
     pairs = sorted(zip(both, vectors, strict=True), key=lambda pair: pair[0])
     for tgid, members in groupby(pairs, key=lambda pair: pair[0][0]):
-        tests = groupby(members, key=lambda pair: pair[0][1])
-        yield tgid, [(tcid, [item for _, item in items]) for tcid, items in tests]
+        parted = groupby(members, key=lambda pair: pair[0][1])
+        yield tgid, [(tcid, [item for _, item in items]) for tcid, items in parted]
+
+
+def _test_name(item: TestVector) -> tuple[str, str]:
+    """One for all results of a Monte Carlo test, which are numbered at their names' ends."""
+    name = re.sub(r", \d+$", "", item.name) if item.iterations > 1 else item.name
+    return name, item.direction
 
 
 def _traits(item: TestVector) -> tuple[Any, ...]:
