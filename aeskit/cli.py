@@ -8,9 +8,10 @@ import click
 
 from aeskit import __version__
 from aeskit.answers.cli import vectors
+from aeskit.command_line import OUTPUT, Commands
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="aeskit")
 def main() -> None:
     """Verify and explore SIMD implementations of AES modes, lane by lane."""
@@ -44,13 +45,9 @@ def info(as_json: bool) -> None:
 @click.option("--python", is_flag=True, help="Also calls from Python, beside `cryptography`.")
 @click.option("--goals", is_flag=True, help="Hold the figures for AES-256 against what the core is to reach.")
 @click.option("--passes", default=60, type=click.IntRange(5, 10_000), help="Short passes over all cells.")
-@click.option(
-    "--json", "json_file", type=click.Path(dir_okay=False, writable=True), help="Write all figures."
-)
-@click.option("--plot", "plot_file", type=click.Path(dir_okay=False), help="Write plots: .svg, .png or .pdf.")
-@click.option(
-    "--page", "page_file", type=click.Path(dir_okay=False), help="Write an HTML page of everything."
-)
+@click.option("--json", "json_file", type=OUTPUT, help="Write all figures.")
+@click.option("--plot", "plot_file", type=OUTPUT, help="Write plots: .svg, .png or .pdf.")
+@click.option("--page", "page_file", type=OUTPUT, help="Write an HTML page of everything.")
 def bench(**options: Any) -> None:
     """Measure core cycles and percent of this CPU's limit, a table an operation."""
     from aeskit.bench import command
@@ -89,7 +86,7 @@ def lab() -> None:
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, help="Of keys and data; 0 by default.")
 @click.option("--require", "required", multiple=True, help="Fail if this feature or name is skipped.")
-@click.option("--json", "file", type=click.Path(dir_okay=False), help="Write the report there too.")
+@click.option("--json", "file", type=OUTPUT, help="Write the report there too.")
 @click.option("--replay", "identity", help="Make one check again, from the line that its finding gave.")
 def verify(
     modes: tuple[str, ...],
@@ -103,8 +100,9 @@ def verify(
 ) -> None:
     """Hold every implementation that this CPU can run against the models and `cryptography`.
 
-    MODES are all by default. The exit status is 0 where everything passed, 1 for a finding or for a required
-    thing that was skipped, 2 for a run that was misused or stopped before its end.
+    MODES are all by default, whatever AESKIT_IMPLEMENTATION chooses for the ciphers. The exit status is 0
+    where all that ran passed, 1 for a finding or for a required thing that was skipped, 2 where no
+    implementation could run, or for a run that was misused or stopped before its end.
     """
     from aeskit.verify import command
 
@@ -126,7 +124,7 @@ def verify(
 @click.option("-D", "define", multiple=True, help="A macro, for a .S file.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; by default one a core.")
 @click.option("--no-cache", is_flag=True, help="Prove again what was proved before.")
-@click.option("--json", "file", type=click.Path(dir_okay=False), help="Write every proof there too.")
+@click.option("--json", "file", type=OUTPUT, help="Write every proof there too.")
 def prove(
     names: tuple[str, ...],
     everything: bool,
@@ -221,8 +219,8 @@ def lockstep(
 )
 @click.option("--text", is_flag=True, help="As text: the default where no file is asked for.")
 @click.option("--full", is_flag=True, help="Text with the bytes of recognised lanes.")
-@click.option("--html", type=click.Path(dir_okay=False), help="Write one page to step through.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the trace.")
+@click.option("--html", type=OUTPUT, help="Write one page to step through.")
+@click.option("--json", "json_file", type=OUTPUT, help="Write the trace.")
 @click.option("-I", "include", multiple=True, type=click.Path(), help="Directory for included files of a .S.")
 @click.option("-D", "define", multiple=True, help="NAME or NAME=VALUE for a .S.")
 def step(**options: Any) -> None:

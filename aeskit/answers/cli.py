@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from aeskit.command_line import OUTPUT
+
 _FILE = click.Path(exists=True, dir_okay=False)
 
 
@@ -21,7 +23,7 @@ def vectors() -> None:
     help="all (default), model, cryptography, an instruction set or a full name; repeatable.",
 )
 @click.option("--from", "form", help="The files' format, where their beginning shall not tell it.")
-@click.option("--json", "report", type=click.Path(dir_okay=False), help="Write the report there too.")
+@click.option("--json", "report", type=OUTPUT, help="Write the report there too.")
 def check(files: tuple[str, ...], names: tuple[str, ...], form: str | None, report: str | None) -> None:
     """Read FILES of any format and hold them against every implementation.
 
@@ -35,7 +37,7 @@ def check(files: tuple[str, ...], names: tuple[str, ...], form: str | None, repo
 
 @vectors.command()
 @click.argument("file", type=_FILE)
-@click.argument("out", type=click.Path(dir_okay=False))
+@click.argument("out", type=OUTPUT)
 @click.option("--to", required=True, help="The format to write.")
 @click.option("--from", "form", help="The format to read, where the file's beginning shall not tell it.")
 @click.option("--answers", multiple=True, type=_FILE, help="Answers to the questions in FILE (ACVP).")
@@ -51,7 +53,7 @@ def convert(file: str, out: str, to: str, form: str | None, answers: tuple[str, 
 @click.argument("number", metavar="N")
 @click.option("--decrypt", is_flag=True, help="Decryption; else the vector's own direction.")
 @click.option("--rounds", is_flag=True, help="The steps within AES too.")
-@click.option("--json", "trace", type=click.Path(dir_okay=False), help="Write the trace there too.")
+@click.option("--json", "trace", type=OUTPUT, help="Write the trace there too.")
 @click.option("--answers", multiple=True, type=_FILE, help="Answers to the questions in FILE (ACVP).")
 def show(
     file: str, number: str, decrypt: bool, rounds: bool, trace: str | None, answers: tuple[str, ...]
@@ -64,7 +66,7 @@ def show(
 
 @vectors.command()
 @click.argument("file", type=_FILE)
-@click.argument("out", type=click.Path(dir_okay=False))
+@click.argument("out", type=OUTPUT)
 @click.option("--to", default="acvp-response", show_default=True, help="The format to write.")
 @click.option("--implementation", "name", default="model", show_default=True, help="Who answers.")
 def answer(file: str, out: str, to: str, name: str) -> None:
@@ -82,7 +84,7 @@ def answer(file: str, out: str, to: str, name: str) -> None:
 @click.option("--seed", default=0, show_default=True, help="Another seed gives other keys and texts.")
 @click.option("--minimise", is_flag=True, help="The fewest that kill all mutants that these kill.")
 @click.option("--to", default="aeskit", show_default=True, help="The format to write.")
-@click.option("--out", type=click.Path(dir_okay=False), help="Where to; else the terminal.")
+@click.option("--out", type=OUTPUT, help="Where to; else the terminal.")
 def make(
     mode: str,
     edges: str,

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from aeskit.verify import run
+from aeskit.verify.engine import EngineError
 from aeskit.verify.report import INCOMPLETE, Report
 
 _SHOWN = 40
@@ -40,8 +41,6 @@ def verify(
     try:
         selected, wanted = run.select(modes, names), run.requirements(required)
         how = _engine(engine)
-        if file and not Path(file).absolute().parent.is_dir():
-            raise ValueError(f'the folder of "{file}" must exist')
     except ValueError as error:
         return _misused(error)
     columns = (
@@ -51,16 +50,19 @@ def verify(
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("verify", total=None)
-        report = run.verify(
-            selected,
-            level,
-            seed,
-            wanted,
-            lambda done, of: bar.update(task, completed=done, total=of),
-            **how,
-        )
+    try:
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("verify", total=None)
+            report = run.verify(
+                selected,
+                level,
+                seed,
+                wanted,
+                lambda done, of: bar.update(task, completed=done, total=of),
+                **how,
+            )
+    except EngineError as error:
+        return _misused(error)
     return _conclude(report, file, engine)
 
 
@@ -68,7 +70,7 @@ def replay(identity: str, file: str | None, engine: str = "native") -> int:
     """Make one check again; the exit status."""
     try:
         report = run.again(identity, **_engine(engine))
-    except ValueError as error:
+    except (ValueError, EngineError) as error:
         return _misused(error)
     return _conclude(report, file, engine)
 
@@ -87,7 +89,7 @@ def _conclude(report: Report, file: str | None, engine: str) -> int:
     report.engine = engine
     report.findings = [changed(finding, engine=engine) for finding in report.findings]
     console = Console()
-    console.print(report.table())
+    console.print(report.table(console.width))
     for finding in report.findings[:_SHOWN]:
         console.print(finding.text, style="red", markup=False, highlight=False, soft_wrap=True)
         if finding.identity:
@@ -103,7 +105,7 @@ def _conclude(report: Report, file: str | None, engine: str) -> int:
     return report.status
 
 
-def _misused(error: ValueError) -> int:
+def _misused(error: Exception) -> int:
     Console(stderr=True).print(
         f"aeskit verify: {error}", style="red", markup=False, highlight=False, soft_wrap=True
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import signal
 import time
@@ -20,7 +21,14 @@ PATIENCE = 60.0
 CRASHES = 5
 """Of one function; then it is left out of the rest of the run."""
 
+STARTS = 3
+"""Times that a process may end before its first check; then the run is given up."""
+
 _context = multiprocessing.get_context("forkserver")
+
+
+class EngineError(RuntimeError):
+    """The checks themselves went wrong, or the processes that make them cannot be started."""
 
 
 @dataclass
@@ -39,7 +47,8 @@ class _Child:
         """Set it to a chunk, from a position on."""
         self.chunk, self.since = chunk, time.monotonic()
         self.numbers[:ROWS] = (*first, 0)
-        self.connection.send((chunk, first))
+        with contextlib.suppress(ConnectionError):  # it has died, which the other end of the pipe tells
+            self.connection.send((chunk, first))
 
     @property
     def position(self) -> Position:
@@ -66,10 +75,15 @@ class Engine:
     ended: list[int] = field(default_factory=list)
     crashes: dict[int, int] = field(default_factory=dict)
     """By row."""
+    unstarted: int = 0
+    """Processes that ended before their first check."""
     _children: list[_Child] = field(default_factory=list)
 
     def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[int, Found] | None]:
-        """Yield findings with the row they belong to, and None now and then so that the caller looks up."""
+        """Yield findings with the row they belong to, and None now and then so that the caller looks up.
+
+        EngineError where the checks cannot be made.
+        """
         self.ended = [0] * (self.rows * CELLS)
         _context.set_forkserver_preload([worker.__name__])
         waiting = iter(chunks)
@@ -101,7 +115,10 @@ class Engine:
         ours, theirs = _context.Pipe()
         numbers = _context.RawArray("q", ROWS + CELLS * self.rows)
         process = _context.Process(target=worker.work, args=(theirs, numbers, self.make_runner), daemon=True)
-        process.start()
+        try:
+            process.start()
+        except (OSError, EOFError) as error:
+            raise EngineError(f"a checking process cannot be started: {error}") from None
         theirs.close()
         return _Child(process, ours, numbers)
 
@@ -119,7 +136,7 @@ class Engine:
             yield from self._died(child, waiting)
             return
         if isinstance(found, str):
-            raise RuntimeError(f"a checking process failed:\n{found}")
+            raise EngineError(f"a checking process failed:\n{found}")
         if found is None:
             self._next(child, waiting)
         else:
@@ -132,19 +149,32 @@ class Engine:
         child.process.join()
         exit_code = child.process.exitcode
         if not child.numbers[BEGUN]:
-            raise RuntimeError(f"a checking process ended with status {exit_code} before it began")
+            self._unstarted(exit_code)
+            self._replace(child, chunk, child.position)
+            return
         row = chunk.rows[function]
         self.crashes[row] = self.crashes.get(row, 0) + (CRASHES if child.given_up else 1)
         child.numbers[ROWS + CELLS * row + worker.CHECKS] += 1
         child.numbers[ROWS + CELLS * row + worker.FAILURES] += 1
-        self.ended = [a + b for a, b in zip(self.ended, child.numbers[ROWS:], strict=True)]
         text = f"killed by {_signal(exit_code)}"
         if child.given_up:
             text = f"did not return in {self.patience:g} s"
         place = chunk.layouts(chunk.problems[problem])[layout]
-        self._children[self._children.index(child)] = fresh = self._start()
-        fresh.give(replace(chunk, left_out=self.left_out), (problem, function, layout + 1))
+        self._replace(child, chunk, (problem, function, layout + 1))
         yield row, (function, chunk.problems[problem], place, text)
+
+    def _replace(self, child: _Child, chunk: Chunk, first: Position) -> None:
+        self.ended = [a + b for a, b in zip(self.ended, child.numbers[ROWS:], strict=True)]
+        self._children[self._children.index(child)] = fresh = self._start()
+        fresh.give(replace(chunk, left_out=self.left_out), first)
+
+    def _unstarted(self, exit_code: int) -> None:
+        self.unstarted += 1
+        if self.unstarted >= STARTS:
+            raise EngineError(
+                f"{self.unstarted} checking processes ended before their first check, the last by "
+                f'{_signal(exit_code)}; a script must call this under if __name__ == "__main__":'
+            )
 
     @property
     def left_out(self) -> frozenset[int]:

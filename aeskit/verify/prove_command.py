@@ -95,10 +95,10 @@ def prove(
             Cache() if cached else None,
             lambda done, total: bar.update(task, completed=done, total=total),
         )
+    show(found, time.monotonic() - began, console)
     if file:
         rows = [proof.__dict__ | {"proved": proof.proved} for proof in found]
         Path(file).write_text(json.dumps({"aeskit_proofs": 1, "proofs": rows}, indent=1), encoding="utf-8")
-    show(found, time.monotonic() - began, console)
     return 0 if found and all(proof.proved for proof in found) else 1
 
 

@@ -15,9 +15,6 @@ from aeskit.verify.layouts import Layout
 Problem = Case | Known
 """What is computed, wherever it comes from."""
 
-MODEL = "model"
-"""The name under which the models' answers are checked, with the mode behind it: ``model_xts``."""
-
 _MAX_LENGTH = 1 << 20
 
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+from rich.console import Console
 from rich.table import Table
 
 VERSION = 1
 """Of the JSON form."""
 
 PASSED, FAILED, INCOMPLETE = 0, 1, 2
-"""Exit status: all passed; a finding, or a required thing skipped; stopped before the end, or misused."""
+"""Exit status: all that ran passed; a finding, or a required thing skipped; nothing ran, stopped, misused."""
+
+MODEL = "model_"
+"""How the row of a model begins."""
+
+_RESULT = len("SKIPPED,")
+"""Columns that a result has however narrow the table."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,8 @@ class Row:
     failures: int = 0
     seconds: float = 0.0
     note: str = ""
+    stopped: bool = False
+    """Whether the run was interrupted before its last check."""
 
     @property
     def failed(self) -> bool:
@@ -57,6 +66,8 @@ class Row:
             return "SKIPPED, required" if self.required else "skipped"
         if self.failures:
             return "FAILED" + (f" ({self.note})" if self.note else "")
+        if self.stopped:
+            return "stopped"
         return "passed" if self.cases else "not reached"
 
 
@@ -80,8 +91,12 @@ class Report:
         """The exit status."""
         if any(row.failed for row in self.rows):
             return FAILED
-        ran = any(row.cases for row in self.rows)
-        return PASSED if ran and not self.interrupted else INCOMPLETE
+        return PASSED if self.ran and not self.interrupted else INCOMPLETE
+
+    @property
+    def ran(self) -> bool:
+        """Whether any implementation was checked; a model alone is none."""
+        return any(row.cases for row in self.rows if not row.name.startswith(MODEL))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for `json.dumps`."""
@@ -92,25 +107,36 @@ class Report:
         findings = [asdict(finding) | {"command": finding.command} for finding in self.findings]
         return head | tail | {"rows": rows, "findings": findings}
 
-    def table(self) -> Table:
-        """A row an implementation."""
+    def table(self, width: int = 80) -> Table:
+        """A row an implementation; where the width is too small for all columns, the result comes first."""
+        unlimited = Console(width=1000)
+        for numbers in (("checks", "failures", "seconds"), ("checks", "failures"), ("failures",)):
+            table = self._table(numbers)
+            if unlimited.measure(table).minimum <= width:
+                return table
+        return self._table((), "fold")
+
+    def _table(self, numbers: tuple[str, ...], overflow: Literal["fold", "ellipsis"] = "ellipsis") -> Table:
         title = f"aeskit verify, {self.level}, seed {self.seed}: {self.cpu}"
         table = Table(title=title, title_justify="left")
-        table.add_column("implementation", no_wrap=True)
+        table.add_column("implementation", no_wrap=overflow != "fold", overflow=overflow)
         if self.engine != "native":
             table.pad_edge = False  # 80 columns
             table.add_column("engine")
-        for name in ("checks", "failures", "seconds"):
-            table.add_column(name, justify="right")
-        table.add_column("result")
+        for name in numbers:
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("result", min_width=_RESULT)
         for row in self.rows:
-            style = "red" if row.failed else "yellow" if row.skipped or not row.cases else ""
-            numbers = (
-                ("", "", "") if row.skipped else (f"{row.cases:,}", f"{row.failures:,}", f"{row.seconds:.1f}")
-            )
-            engine = "model" if row.name.startswith("model_") else self.engine
+            style = "red" if row.failed else "yellow" if row.skipped or row.stopped or not row.cases else ""
+            known = {
+                "checks": f"{row.cases:,}",
+                "failures": f"{row.failures:,}",
+                "seconds": f"{row.seconds:.1f}",
+            }
+            told = ("" if row.skipped else known[name] for name in numbers)
+            engine = "model" if row.name.startswith(MODEL) else self.engine
             engines = () if self.engine == "native" else (engine,)
-            table.add_row(row.name, *engines, *numbers, row.status, style=style)
+            table.add_row(row.name, *engines, *told, row.status, style=style)
         return table
 
     def skips(self) -> list[str]:
@@ -127,4 +153,6 @@ class Report:
         failures = sum(row.failures for row in self.rows)
         skipped = sum(bool(row.skipped) for row in self.rows)
         stopped = "interrupted after" if self.interrupted else "in"
-        return f"{checks:,} checks, {failures:,} failures, {skipped} skipped, {stopped} {self.seconds:.1f} s"
+        nothing = "" if self.ran else "no implementation ran: "
+        numbers = f"{checks:,} checks, {failures:,} failures, {skipped} skipped"
+        return f"{nothing}{numbers}, {stopped} {self.seconds:.1f} s"

@@ -9,11 +9,11 @@ from dataclasses import replace
 from itertools import chain
 
 from aeskit import implementations
-from aeskit.cpu import CPU, detect
+from aeskit.cpu import CPU, FEATURES, detect
 from aeskit.implementations import Implementation
 from aeskit.verify import cases, engine, known, replay
-from aeskit.verify.replay import MODEL, Problem
-from aeskit.verify.report import Finding, Report, Row
+from aeskit.verify.replay import Problem
+from aeskit.verify.report import MODEL, Finding, Report, Row
 from aeskit.verify.runner import NativeRunner, Runner
 from aeskit.verify.worker import CELLS, CHECKS, SHOWN, Chunk, Found
 
@@ -22,6 +22,12 @@ MODES = {"keys": ("keys",), "ecb": ("ecb",), "cbc": ("cbc", "cts"), "ctr": ("ctr
 
 REQUIRE = "AESKIT_REQUIRE"
 """The environment variable with names to require, separated by commas."""
+
+AVX512 = "avx512"
+"""Requires every feature of that family."""
+
+OTHERS = ("browser", "emulator", "silicon")
+"""Names in the environment variable that the tests alone know."""
 
 _CHUNK = 6000
 """Checks, about: a fraction of a second."""
@@ -46,22 +52,33 @@ def select(modes: Iterable[str], names: Iterable[str]) -> list[Implementation]:
 
 
 def requirements(given: Iterable[str]) -> list[str]:
-    """The names given, ValueError for one that is nothing's; and those of the environment that are for us."""
+    """The names given, and those of the environment that are for us; ValueError for one that is nothing's.
+
+    A name is an implementation's, an instruction set's, a CPU feature's in either case, or `AVX512`.
+    """
 
     def known(name: str) -> bool:
         return any(_requires(name, row, row.needs) for row in implementations.ALL)
 
+    wrong = 'nothing is called "{}": require a CPU feature or an implementation'
     for name in (names := list(given)):
         if not known(name):
-            raise ValueError(f'nothing is called "{name}": require a CPU feature or an implementation')
-    return [*names, *filter(known, os.environ.get(REQUIRE, "").replace(",", " ").split())]
+            raise ValueError(wrong.format(name))
+    ours = []
+    for name in os.environ.get(REQUIRE, "").replace(",", " ").split():
+        if known(name):
+            ours.append(name)
+        elif name not in OTHERS and name.upper() not in FEATURES:
+            raise ValueError(f"{REQUIRE}: {wrong.format(name)}, or {', '.join(OTHERS)} for the tests")
+    return [*names, *ours]
 
 
 def _requires(name: str, row: Implementation, features: Iterable[str]) -> bool:
-    """Whether requiring `name` requires this row: by its name, its set, or (the beginning of) a feature."""
-    return name in (row.name, row.instruction_set) or any(
-        f.lower().startswith(name.lower()) for f in features
-    )
+    """Whether requiring `name` requires this row, which needs or lacks these features."""
+    if name in (row.name, row.instruction_set):
+        return True
+    family = name.lower() == AVX512
+    return any(f.lower() == name.lower() or (family and f.lower().startswith(AVX512)) for f in features)
 
 
 def verify(
@@ -76,11 +93,13 @@ def verify(
     """Every case of the level on every implementation that can run; KeyboardInterrupt ends it early.
 
     Another `seed`, from 0 to 2^31, gives other keys and data. `cpu` says what `make_runner`'s engine can run.
+    The checks run in other processes, which import the calling script again: it must call this under
+    ``if __name__ == "__main__":`` alone. `engine.EngineError` where they cannot be started.
     """
     cpu, required = cpu or detect(), list(required)
     rows = [_row(row, cpu, required) for row in selected]
     models = sorted({row.mode for row in selected}, key=[row.mode for row in selected].index)
-    rows += [Row(f"{MODEL}_{mode}") for mode in models]
+    rows += [Row(f"{MODEL}{mode}") for mode in models]
     report = Report(level, cpu.name, rows, seed=seed)
     execute(report, list(_chunks(selected, rows, level, seed)), progress, make_runner)
     return report
@@ -93,7 +112,7 @@ def again(identity: str, cpu: CPU | None = None, make_runner: Callable[[], Runne
     row = _row(implementations.named(function), cpu, [])
     if row.skipped:
         raise ValueError(f"{function} needs {row.skipped}")
-    report = Report("replay", cpu.name, [row, Row(f"{MODEL}_{problem.mode}")])
+    report = Report("replay", cpu.name, [row, Row(f"{MODEL}{problem.mode}")])
     execute(report, [Chunk((problem,), (function,), (0, 1), "quick", layout)], None, make_runner)
     del report.rows[1]
     return report
@@ -113,7 +132,7 @@ def _chunks(selected: list[Implementation], rows: list[Row], level: str, seed: i
             for row in selected
             if (row.mode, row.direction) == (mode, direction) and not rows[places[row.name]].skipped
         )
-        numbers = (*(places[name] for name in functions), places[f"{MODEL}_{mode}"])
+        numbers = (*(places[name] for name in functions), places[f"{MODEL}{mode}"])
         problems: list[Problem] = []
         checks = 0
         seeded = (replace(case, seed=case.seed + seed) for case in cases.cases(mode, direction, level))
@@ -146,11 +165,23 @@ def execute(
     except KeyboardInterrupt:
         report.interrupted = True
     totals = work.totals()
+    planned = _planned(chunks, len(report.rows)) if report.interrupted else [0] * len(report.rows)
     for place, row in enumerate(report.rows):
         row.cases, row.failures, nanoseconds = totals[CELLS * place : CELLS * (place + 1)]
+        row.stopped = row.cases < planned[place]
         row.seconds = nanoseconds / 1e9
         row.note = "left out after repeated crashes" if place in work.left_out else ""
     report.seconds = time.monotonic() - began
+
+
+def _planned(chunks: Iterable[Chunk], rows: int) -> list[int]:
+    """The checks that each row was to have."""
+    planned = [0] * rows
+    for chunk in chunks:
+        for place in chunk.rows[:-1]:
+            planned[place] += sum(len(chunk.layouts(problem)) for problem in chunk.problems)
+        planned[chunk.rows[-1]] += sum(map(chunk.model_due, chunk.problems))
+    return planned
 
 
 def _finding(name: str, found: Found) -> Finding:

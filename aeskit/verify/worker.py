@@ -101,20 +101,19 @@ def work(connection: Connection, numbers: Any, make_runner: Callable[[], Runner]
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    runner, cells = make_runner(), memoryview(numbers).cast("B").cast("q")
-    while True:
-        try:
-            chunk, first = connection.recv()
-        except EOFError:
-            return
-        cells[BEGUN] = 1
-        try:
+    try:
+        runner, cells = make_runner(), memoryview(numbers).cast("B").cast("q")
+        while True:
+            try:
+                chunk, first = connection.recv()
+            except (EOFError, ConnectionError):
+                return
+            cells[BEGUN] = 1
             for finding in _run(runner, chunk, first, cells):
                 connection.send(finding)
             connection.send(None)
-        except Exception:
-            connection.send(traceback.format_exc())
-            raise
+    except Exception:
+        connection.send(traceback.format_exc())
 
 
 Found = tuple[int, Problem, Layout | None, str]

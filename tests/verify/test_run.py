@@ -1,16 +1,21 @@
 """A whole run: what is selected, skipped, required; progress, interruption; table, JSON and exit status."""
 
+import io
 import json
+import subprocess
+import sys
 
 import faulty
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from aeskit import implementations
 from aeskit.cli import main
 from aeskit.cpu import CPU, detect
 from aeskit.verify import command, inputs, run
 from aeskit.verify.cases import Case
+from aeskit.verify.engine import EngineError
 from aeskit.verify.report import FAILED, INCOMPLETE, PASSED, Finding, Report, Row
 
 POOR = CPU(name="an old CPU", features=frozenset({"AES", "AVX"}))
@@ -33,16 +38,38 @@ def test_names_of_implementations_and_instruction_sets():
 def test_requirements(monkeypatch):
     monkeypatch.setenv(run.REQUIRE, "browser VAES, avx512")  # a browser is not for us
     assert run.requirements(["xts_encrypt_aesni_avx"]) == ["xts_encrypt_aesni_avx", "VAES", "avx512"]
-    with pytest.raises(
-        ValueError, match='nothing is called "sve2": require a CPU feature or an implementation'
-    ):
-        run.requirements(["sve2"])
+    for wrong in ("sve2", "", "AVX51", "xts", "browser"):
+        text = f'nothing is called "{wrong}": require a CPU feature or an implementation'
+        with pytest.raises(ValueError, match=text):
+            run.requirements([wrong])
+
+
+def test_a_name_in_the_environment_that_is_nothing_s_is_an_error(monkeypatch):
+    monkeypatch.setenv(run.REQUIRE, "browser,emulator,silicon,gfni,aesni_avx")
+    assert run.requirements([]) == [
+        "aesni_avx"
+    ]  # the tests have the first three, no implementation needs GFNI
+    monkeypatch.setenv(run.REQUIRE, "browser,emulater")
+    with pytest.raises(ValueError, match='AESKIT_REQUIRE: nothing is called "emulater": require'):
+        run.requirements([])
+
+
+@pytest.mark.parametrize(
+    ("name", "required"),
+    [("AVX", False), ("AVX2", False), ("avx512f", True), ("AVX512", True), ("BMI2", True)],
+)
+def test_requirements_are_whole_names(name, required):
+    poor = CPU("no AVX-512", features=frozenset({"AES", "AVX", "VAES", "VPCLMULQDQ", "AVX2"}))
+    row = implementations.named("xts_encrypt_vaes_avx512_512")
+    assert run._row(row, poor, [name]).required is required
 
 
 def test_a_skip_names_what_is_missing_and_fails_where_it_is_required():
     selected = run.select(["ecb"], ["vaes_avx2"])
     report = run.verify(selected, "brief", cpu=POOR)
-    assert report.status == PASSED  # the model was checked
+    assert report.status == INCOMPLETE  # the model was checked, and no implementation
+    assert report.rows[2].cases
+    assert report.summary().startswith("no implementation ran: ")
     line = "skipped, needs VAES, VPCLMULQDQ, AVX2: ecb_encrypt_vaes_avx2, ecb_decrypt_vaes_avx2"
     assert report.skips() == [line]
     for required in ("vaes", "ecb_decrypt_vaes_avx2"):
@@ -85,6 +112,9 @@ def test_an_interruption_gives_a_partial_report():
     report = run.verify(run.select(["keys"], []), "full", progress=stop)
     assert report.interrupted
     assert 0 < report.rows[0].cases < 118_000
+    assert report.rows[0].status == "stopped"
+    assert report.to_json()["rows"][0] | {"stopped": True} == report.to_json()["rows"][0]
+    assert "passed" not in {row.status for row in report.rows}
     assert report.status == INCOMPLETE
     assert "interrupted after" in report.summary()
 
@@ -118,6 +148,26 @@ def test_a_run_in_which_nothing_ran_has_not_passed():
     assert Report("quick", "a CPU", [Row("a", skipped="VAES")]).status == INCOMPLETE
     assert Report("quick", "a CPU", [Row("a", cases=1)]).status == PASSED
     assert Report("quick", "a CPU", [Row("a", cases=1)], interrupted=True).status == INCOMPLETE
+
+
+def test_what_was_finished_before_an_interruption_has_passed():
+    done, half = Row("a", cases=9), Row("b", cases=4, stopped=True)
+    assert [row.status for row in (done, half)] == ["passed", "stopped"]
+    assert Row("c", cases=4, failures=1, stopped=True).status == "FAILED"
+
+
+@pytest.mark.parametrize("engine", ["native", "emulator"])
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 200])
+def test_the_table_shows_every_result_at_any_width(width, engine):
+    rows = [Row("xts_encrypt_vaes_avx512_256", cases=123_456, failures=7, seconds=99.9)]
+    rows += [Row("ecb_encrypt_vaes_avx2", cases=1_234), Row("b", skipped="VAES", required=True)]
+    console = Console(width=width, file=io.StringIO())
+    console.print(Report("quick", "a CPU", rows, engine=engine).table(width))
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    for word in ("FAILED", "passed", "SKIPPED,", "required"):
+        assert any(word in line for line in lines), "\n".join(lines)
+    assert any("seconds" in line for line in lines) == (width > (60 if engine == "native" else 80))
 
 
 def test_the_command_prints_a_table_and_writes_the_file(capsys, tmp_path):
@@ -164,3 +214,26 @@ def test_the_command_line(tmp_path):
     assert again.exit_code == PASSED, again.output
     for wrong in ("gcm", "--level most", "--require sve2", "--replay x", "xts --replay x", "--json no/where"):
         assert runner.invoke(main, ["verify", *wrong.split()]).exit_code == INCOMPLETE, wrong
+
+
+def test_the_help_says_that_no_choice_narrows_the_run():
+    assert "AESKIT_IMPLEMENTATION" in CliRunner().invoke(main, ["verify", "--help"]).output
+
+
+def test_processes_that_cannot_start_are_one_line(capsys, monkeypatch):
+    def verify(*_, **__):
+        raise EngineError("a checking process cannot be started: Resource temporarily unavailable")
+
+    monkeypatch.setattr(run, "verify", verify)
+    assert command.verify(["keys"], [], "brief", 0, [], None) == INCOMPLETE
+    assert capsys.readouterr().err.splitlines()[-1].startswith("aeskit verify: a checking process cannot be")
+
+
+def test_a_script_without_a_guard_is_told(tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text("from aeskit.verify import run\nrun.verify(run.select(['keys'], []), 'brief')\n")
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert ran.returncode == 1
+    *_, last = ran.stderr.splitlines()
+    assert last.startswith("aeskit.verify.engine.EngineError: 3 checking processes ended before their first")
+    assert 'must call this under if __name__ == "__main__":' in last
