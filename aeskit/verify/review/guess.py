@@ -72,10 +72,11 @@ def score(image: Image, symbol: str, contract: Contract) -> float:
     if KEY not in contract.key_sizes:
         return 0.0
     lengths = [n for n in LENGTHS if n in contract.lengths(n, n)] if contract.has_length else [0]
-    parts = []
+    parts, machine = [], Machine(image)
     for length in lengths:
         prepared = prepare(image, symbol, contract, Given(length, KEY))
-        parts.append(_part(prepared, prepared.machine(poison=0)))
+        prepared.load(machine, poison=0)
+        parts.append(_part(prepared, machine))
         if not parts[-1]:
             return 0.0
     return min(parts, default=0.0)
@@ -89,7 +90,7 @@ def _part(prepared: Prepared, machine: Machine) -> float:
     except MachineError:
         weight = 0.5
     right = total = 0
-    after = {region.name: region.data.tobytes() for region in machine.memory.regions}
+    after = {region.name: region.data.tobytes() for region in prepared.regions}
     for buffer in prepared.call.buffers:
         if buffer.expected is ANY or not len(buffer.data):
             continue

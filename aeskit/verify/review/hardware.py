@@ -128,16 +128,13 @@ def _calls(contract: Contract, lengths: Sequence[int]) -> Iterator[tuple[Given, 
 def placed(prepared: Prepared, place: Place) -> Machine:
     """A machine of the call with every buffer where `place` says."""
     machine = prepared.machine()
-    moved: dict[int, int] = {}
+    buffers = {region.name for region in prepared.regions}
+    regions = [region for region in machine.memory.regions if region.name not in buffers]
     for number, buffer in enumerate(prepared.call.buffers):
-        old = prepared.addresses[id(buffer)]
-        moved[old] = prepared.addresses[id(buffer)] = place(buffer, FIRST_BUFFER + BUFFER_STEP * number)
-    regions = [
-        Region(r.name, moved.get(r.address, r.address), r.data, r.permissions)
-        if r.address >= FIRST_BUFFER and r is not machine.stack
-        else r
-        for r in machine.memory.regions
-    ]
+        address = prepared.addresses[id(buffer)] = place(buffer, FIRST_BUFFER + BUFFER_STEP * number)
+        if len(buffer.data):
+            data = np.frombuffer(bytes(buffer.data), np.uint8).copy()
+            regions.append(Region(buffer.name, address, data, "rw" if buffer.writable else "r"))
     machine.memory.replace(regions)
     for number, value in enumerate(prepared.call.registers):
         if isinstance(value, Buffer):

@@ -99,13 +99,13 @@ def runs(
     told: Callable[[], None] = lambda: None,
 ) -> Runs:
     """Each contract at each length, key sizes and layouts taking turns."""
-    out = Runs()
+    out, machine = Runs(), Machine(image)
     for contract in promises:
         for number, length in enumerate(lengths(contract)):
             key_size = contract.key_sizes[-1 - number % len(contract.key_sizes)]
             in_place = bool(number % 2) and contract.in_place and contract.has_length
             prepared = prepare(image, symbol, contract, Given(length, key_size, in_place=in_place))
-            _one(out, prepared, in_place)
+            _one(out, prepared, machine)
             told()
     return out
 
@@ -116,9 +116,10 @@ def title(contract: Contract, length: int, key_size: int, in_place: bool) -> str
     return f"{contract.name}, AES-{8 * key_size}{size}"
 
 
-def _one(out: Runs, prepared: Prepared, in_place: bool) -> None:
-    call, machine = prepared.call, prepared.machine()
-    text = title(prepared.contract, call.length, call.key_size, in_place)
+def _one(out: Runs, prepared: Prepared, machine: Machine) -> None:
+    call = prepared.call
+    prepared.load(machine)
+    text = title(prepared.contract, call.length, call.key_size, call.in_place)
     run = events.lanes(machine, prepared.symbol)
     out.count, out.steps = out.count + 1, out.steps + len(run.events)
     out.lengths.add(int(call.length))
@@ -129,14 +130,16 @@ def _one(out: Runs, prepared: Prepared, in_place: bool) -> None:
     for kind, finding in _findings(prepared, machine, run):
         where = "" if finding.step is None else run.events[finding.step].instruction.where()
         out.said.append(Said(kind, finding.text, text, where))
-    if any(isinstance(value, UInt32) for value in call.registers):
-        out.said += _upper(out, prepared, machine, run, text)
     if not run.problem:
         _left(out, prepared, machine, run)
+    if any(isinstance(value, UInt32) for value in call.registers):
+        out.said += _upper(out, prepared, machine, run, text)
 
 
 def _findings(prepared: Prepared, machine: Machine, run: Events) -> Iterator[tuple[str, Finding]]:
-    regions = [region for region in machine.memory.regions if region is not machine.stack]
+    buffers = {region.name for region in prepared.regions}
+    others = [r for r in machine.memory.regions if r is not machine.stack and r.name not in buffers]
+    regions = [*prepared.regions, *others]
     count = len(prepared.call.registers)
     words = max(count - len(ARGUMENTS), 0)
     names = [d.GPR_NAMES[number] for number in ARGUMENTS[:count]]
@@ -153,7 +156,7 @@ def _findings(prepared: Prepared, machine: Machine, run: Events) -> Iterator[tup
     for finding in findings.upper_halves(run):
         yield "vzeroupper", finding
     if not run.problem:
-        for finding in findings.wrong_bytes(*_wanted(prepared), _after(prepared, machine)):
+        for finding in findings.wrong_bytes(*_wanted(prepared), _after(prepared)):
             yield "result", finding
 
 
@@ -164,24 +167,25 @@ def _wanted(prepared: Prepared) -> tuple[dict[str, bytes | None], dict[str, byte
     return wanted, {name: bytes(b.data) for name, b in buffers.items()}
 
 
-def _after(prepared: Prepared, machine: Machine) -> dict[str, bytes]:
+def _after(prepared: Prepared) -> dict[str, bytes]:
     names = {b.name for b in prepared.call.buffers if len(b.data) and b.expected is not ANY}
-    return {r.name: r.data.tobytes() for r in machine.memory.regions if r.name in names}
+    return {r.name: r.data.tobytes() for r in prepared.regions if r.name in names}
 
 
 def _upper(out: Runs, prepared: Prepared, machine: Machine, run: Events, text: str) -> Iterator[Said]:
     """The same call with clean upper halves must go the same way."""
     out.wide_arguments += 1
-    clean = prepared.machine(poison=0)
-    other = events.lanes(clean, prepared.symbol)
+    before = _after(prepared)
+    prepared.load(machine, poison=0)
+    other = events.lanes(machine, prepared.symbol)
     path = [event.instruction for event in run.events]
     pairs = zip(path, (event.instruction for event in other.events), strict=False)
-    for before, (ours, theirs) in zip([None, *path], pairs, strict=False):
+    for last, (ours, theirs) in zip([None, *path], pairs, strict=False):
         if ours.address != theirs.address:
-            where = before.where() if before else ""
+            where = last.where() if last else ""
             yield Said("upper", "the run goes another way when the upper halves are clean", text, where)
             return
-    if _after(prepared, machine) != _after(prepared, clean):
+    if before != _after(prepared):
         yield Said("upper", "the result is another when the upper halves are clean", text)
 
 
