@@ -6,7 +6,7 @@ from typing import Any
 
 from aeskit._native import lib
 from aeskit.buffers import BytesLike, block, fresh, readable, refuse, writable
-from aeskit.implementations import for_cipher
+from aeskit.implementations import choose, for_cipher
 from aeskit.keys import schedule
 
 STEALING = {"CS1": 1, "CS2": 2, "CS3": 3}
@@ -31,6 +31,9 @@ class Cipher:
         mode = "cts" if stealing else "cbc"
         self.implementations = for_cipher(mode, "encrypt", "decrypt", implementation=implementation)
         self._encrypt, self._decrypt = (row.function for row in self.implementations)
+        self._streams = choose(
+            "cbc_streams", "encrypt", force=self.implementations[1].instruction_set
+        ).function
         self._stealing = STEALING[stealing] if stealing else 0
         self._key = schedule(key)
 
@@ -55,6 +58,38 @@ class Cipher:
     def decrypt_into(self, data: BytesLike, destination: BytesLike, iv: BytesLike) -> None:
         """Write the plaintext to `destination`, of the same size: the data itself or apart from it."""
         self._run(self._decrypt, readable(data), writable(destination), iv)
+
+    def encrypt_messages(self, data: BytesLike, ivs: BytesLike, size: int) -> bytes:
+        """The ciphertexts of messages of `size` bytes each, one behind the other, with 16 bytes of IV each.
+
+        `size` is a multiple of 16. Several times as fast as one by one, for a chain leaves most of the CPU
+        idle. Plain CBC alone.
+        """
+        source = readable(data)
+        result = fresh(len(source))
+        self._run_messages(source, result, ivs, size)
+        return result
+
+    def encrypt_messages_into(
+        self, data: BytesLike, destination: BytesLike, ivs: BytesLike, size: int
+    ) -> None:
+        """Write what `encrypt_messages` gives to `destination`: the data itself or apart from it."""
+        self._run_messages(readable(data), writable(destination), ivs, size)
+
+    def _run_messages(self, source: Any, destination: Any, ivs: BytesLike, size: int) -> None:
+        if self._stealing:
+            raise ValueError("many messages at once must be plain CBC, without ciphertext stealing")
+        if type(size) is not int or size < 16 or size % 16:
+            raise ValueError(f"size must be a multiple of 16 bytes from 16 on, not {size!r}")
+        length, room, starts = len(source), len(destination), bytes(readable(ivs, "ivs"))
+        call = (source, length, destination, room, starts, len(starts), size)
+        refusal = lib.core_cbc_streams(self._streams, self._key, *call)
+        if refusal == lib.REFUSED_PARTIAL_BLOCK:
+            raise ValueError(f"data must be whole messages of {size} bytes, not {length} bytes")
+        if refusal == lib.REFUSED_IVS:
+            raise ValueError(f"ivs must be {16 * (length // size)} bytes, 16 a message, not {len(starts)}")
+        if refusal:
+            raise refuse(refusal, length, room)
 
     def _run(self, function: Any, source: Any, destination: Any, iv: BytesLike) -> None:
         length, room = len(source), len(destination)

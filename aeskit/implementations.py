@@ -35,7 +35,8 @@ class Implementation:
 
     name: str
     mode: str
-    """``xts``, ``ctr``, ``cbc``, ``cts`` (CBC with ciphertext stealing), ``ecb`` or ``keys``."""
+    """``xts``, ``ctr``, ``cbc``, ``cbc_streams`` (CBC, many messages at once), ``cts`` (CBC with ciphertext
+    stealing), ``ecb`` or ``keys``."""
     direction: str
     """``encrypt``, ``decrypt``; ``crypt`` where both are one; ``expand`` for keys."""
     instruction_set: str
@@ -89,6 +90,7 @@ _ROWS = (
     ("ctr", "crypt", _WIDE),
     ("cbc", "encrypt", ("aesni_avx",)),
     ("cbc", "decrypt", _WIDE),
+    ("cbc_streams", "encrypt", _WIDE),
     ("cts", "encrypt", ("aesni_avx",)),
     ("cts", "decrypt", _WIDE),
     ("ecb", "encrypt", _WIDE),

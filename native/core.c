@@ -7,7 +7,7 @@
 
 #define BLOCK 16
 #define LINE 64  /* bytes of a cache line */
-#define BATCH 64 /* sectors whose IVs are encrypted together */
+#define BATCH 64 /* sectors whose IVs are encrypted together; CBC messages of one call */
 
 /* Volatile: a memset of memory that is not read again would be dropped. */
 static void clear(volatile void *memory, size_t size)
@@ -102,6 +102,26 @@ int core_cbc(chain_function function, const struct aes_key *key, const uint8_t *
     memcpy(chain, iv, BLOCK);
     if (!refusal && length)
         function(key, source, destination, length, chain);
+    return refusal;
+}
+
+int core_cbc_streams(streams_function function, const struct aes_key *key, const uint8_t *source, size_t length,
+                     uint8_t *destination, size_t room, const uint8_t *ivs, size_t ivs_length, size_t size)
+{
+    if (size < BLOCK)
+        return REFUSED_SHORT;
+    if (size % BLOCK || length % size)
+        return REFUSED_PARTIAL_BLOCK;
+    size_t messages = length / size;
+    if (ivs_length % BLOCK || ivs_length / BLOCK != messages)
+        return REFUSED_IVS;
+    int refusal = check_buffers(source, length, destination, room);
+    uint8_t chains[BATCH][BLOCK];
+    for (size_t i = 0; !refusal && i < messages; i += BATCH) {
+        size_t count = messages - i < BATCH ? messages - i : BATCH;
+        memcpy(chains, ivs + i * BLOCK, count * BLOCK);
+        function(key, source + i * size, destination + i * size, size, chains[0], (uint32_t)count);
+    }
     return refusal;
 }
 

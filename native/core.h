@@ -16,11 +16,13 @@ enum refusal {
     REFUSED_LONG,           /* a data unit over `limit` bytes */
     REFUSED_PARTIAL_SECTOR, /* not a multiple of the sector size */
     REFUSED_SECTOR_NUMBER,  /* the last sector's number needs more than 64 bits */
+    REFUSED_IVS,            /* not 16 bytes for each of several messages */
 };
 
 typedef void (*keys_function)(struct aes_key *, const uint8_t *, uint32_t);
 typedef void (*ecb_function)(const struct aes_key *, const uint8_t *, uint8_t *, size_t);
 typedef void (*chain_function)(const struct aes_key *, const uint8_t *, uint8_t *, size_t, uint8_t *);
+typedef void (*streams_function)(const struct aes_key *, const uint8_t *, uint8_t *, size_t, uint8_t *, uint32_t);
 typedef void (*cts_function)(const struct aes_key *, const uint8_t *, uint8_t *, size_t, uint8_t *, uint32_t);
 typedef void (*xts_function)(const struct xts_key *, const uint8_t *, uint8_t *, size_t, uint8_t *, uint32_t);
 
@@ -46,11 +48,13 @@ void core_release(void *pointer);
 int core_key(keys_function expand, struct aes_key *key, const uint8_t *bytes, size_t length);
 int core_xts_key(keys_function expand, struct xts_key *key, const uint8_t *bytes, size_t length, int allow_equal);
 
-/* One message; neither the IV nor the counter is written. */
+/* One message, or several of `size` bytes each; neither an IV nor the counter is written. */
 int core_ecb(ecb_function function, const struct aes_key *key, const uint8_t *source, size_t length,
              uint8_t *destination, size_t room);
 int core_cbc(chain_function function, const struct aes_key *key, const uint8_t *source, size_t length,
              uint8_t *destination, size_t room, const uint8_t iv[16]);
+int core_cbc_streams(streams_function function, const struct aes_key *key, const uint8_t *source, size_t length,
+                     uint8_t *destination, size_t room, const uint8_t *ivs, size_t ivs_length, size_t size);
 int core_cts(cts_function function, const struct aes_key *key, const uint8_t *source, size_t length,
              uint8_t *destination, size_t room, const uint8_t iv[16], uint32_t stealing);
 int core_ctr(chain_function function, const struct aes_key *key, const uint8_t *source, size_t length,

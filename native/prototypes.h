@@ -66,6 +66,17 @@ void cts_decrypt_vaes_avx512_256(
 void cts_decrypt_vaes_avx512_512(
     const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t iv[16], uint32_t stealing);
 
+/* CBC encryption of `count` messages of `length` bytes each, a multiple of 16, one after the other; so are their IVs,
+   each of which becomes its message's last ciphertext block. */
+void cbc_streams_encrypt_aesni_avx(
+    const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t *ivs, uint32_t count);
+void cbc_streams_encrypt_vaes_avx2(
+    const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t *ivs, uint32_t count);
+void cbc_streams_encrypt_vaes_avx512_256(
+    const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t *ivs, uint32_t count);
+void cbc_streams_encrypt_vaes_avx512_512(
+    const struct aes_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t *ivs, uint32_t count);
+
 /* Flags of an XTS function. */
 #define XTS_FIRST 1 /* the tweak argument is the IV: encrypt it with the tweak key */
 #define XTS_UPDATE 2 /* write the tweak that follows the last whole block back */

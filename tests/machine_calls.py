@@ -16,15 +16,16 @@ def prepare(image, row, length, key_bits, seed=1, in_place=False):
     draw = random.Random(seed).randbytes
     key = draw(key_bits // 8 * (2 if row.mode == "xts" else 1))
     keys, last = row.mode == "keys", 3
+    messages = last if row.mode == "cbc_streams" else 1
     regions = [
         _region("key", KEY, bytes(496) if keys else oracle.context(row.mode, key), "rw" if keys else "r"),
         _region("source", SOURCE, key if keys else draw(length), "rw" if in_place else "r"),
         _region("destination", DESTINATION, bytes(length)),
-        _region("iv", IV, draw(16)),
+        _region("iv", IV, draw(16 * messages)),
     ]
     machine = Machine(image, Memory(regions))
     destination = SOURCE if in_place else DESTINATION
-    values = (KEY, SOURCE, len(key) if keys else destination, length, IV, last)
+    values = (KEY, SOURCE, len(key) if keys else destination, length // messages, IV, last)
     for number, value in zip((7, 6, 2, 1, 8, 9), values, strict=True):
         machine.state.gpr[number] = value
     return machine

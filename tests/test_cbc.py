@@ -83,3 +83,44 @@ def test_refused():
 def test_an_instruction_set_chooses_for_decryption(stealing):
     cipher = cbc.Cipher(KEYS[16], stealing=stealing, implementation="vaes_avx2")
     assert [row.instruction_set for row in cipher.implementations] == ["aesni_avx", "vaes_avx2"]
+
+
+@pytest.mark.parametrize("instruction_set", machines.every("cbc_streams"))
+@pytest.mark.parametrize("size", [16, 32, 208])
+@pytest.mark.parametrize("count", [0, 1, 5, 16, 17, 63, 64, 65, 130])
+def test_many_messages_at_once(instruction_set, size, count):
+    cipher = cbc.Cipher(bytes(range(32)), implementation=instruction_set)
+    data = bytes(i * 7 + i // 256 & 255 for i in range(count * size))
+    ivs = bytes(i * 5 + i // 256 & 255 for i in range(count * 16))
+    one_by_one = (
+        peer.cbc(bytes(range(32)), ivs[16 * i : 16 * i + 16], data[i * size : (i + 1) * size])
+        for i in range(count)
+    )
+    expected = b"".join(one_by_one)
+    assert cipher.encrypt_messages(data, ivs, size) == expected
+    buffer = bytearray(data)
+    cipher.encrypt_messages_into(buffer, buffer, ivs, size)
+    assert buffer == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "ivs", "size", "message"),
+    [
+        (64, 32, 24, "size must be a multiple of 16 bytes from 16 on, not 24"),
+        (64, 32, 0, "size must be a multiple of 16 bytes from 16 on, not 0"),
+        (64, 32, 32.0, "size must be a multiple of 16 bytes from 16 on, not 32.0"),
+        (72, 32, 32, "data must be whole messages of 32 bytes, not 72 bytes"),
+        (64, 33, 32, "ivs must be 32 bytes, 16 a message, not 33"),
+        (64, 16, 32, "ivs must be 32 bytes, 16 a message, not 16"),
+    ],
+)
+def test_many_messages_that_cannot_be(data, ivs, size, message):
+    cipher, destination = cbc.Cipher(bytes(16)), bytearray(data)
+    with pytest.raises(ValueError, match=message):
+        cipher.encrypt_messages_into(b"\1" * data, destination, bytes(ivs), size)
+    assert not any(destination)
+
+
+def test_many_messages_have_no_stealing():
+    with pytest.raises(ValueError, match="many messages at once must be plain CBC"):
+        cbc.Cipher(bytes(16), stealing="CS3").encrypt_messages(bytes(32), bytes(16), 32)

@@ -16,7 +16,7 @@ KEY, DESTINATION, IV = 1024, 2048, 3072
 """Where keys, destination and IV begin in their pages; the source at 0. On many CPUs a load waits for an
 earlier store with the same low 12 bits of the address; messages up to 1,024 bytes, so placed, have none."""
 
-WORKLOADS = {"batch": 256}
+WORKLOADS = {"batch": 256, "16 streams": 16}
 """Several messages a call: their number. ``batch``: consecutive XTS sectors, the IVs encrypted together."""
 
 STEALING = 3
@@ -38,7 +38,8 @@ class Cell:
     @property
     def operation(self) -> str:
         """Mode, direction and workload: ``xts encrypt, batch``."""
-        words = f"{self.implementation.mode} {self.implementation.direction}"
+        mode = self.implementation.mode.removesuffix("_streams")
+        words = f"{mode} {self.implementation.direction}"
         return f"{words}, {self.workload}" if self.workload else words
 
     @property
@@ -50,7 +51,7 @@ class Cell:
     def runs(self) -> bool:
         """Whether the mode takes this size at all."""
         mode = self.implementation.mode
-        whole = mode not in ("cbc", "ecb") or self.size % 16 == 0
+        whole = mode not in ("cbc", "cbc_streams", "ecb") or self.size % 16 == 0
         return whole and (self.size >= 16 or mode in ("ctr", "keys"))
 
 
@@ -134,6 +135,13 @@ def _xts(cell: Cell, space: Workspace) -> Call:
     return _message(cell, space, xts_key(cell.key_bits), XTS_FIRST)
 
 
+def _streams(cell: Cell, space: Workspace) -> Call:
+    key, ivs = aes_key(cell.key_bits), placed("uint8_t *", 16 * cell.messages, IV)
+    buffers = (pointer(key.data), space.source, space.destination)
+    arguments = (*buffers, cell.size, pointer(ivs.data), cell.messages)
+    return Call(address(cell.implementation.name), arguments, (key, ivs, space))
+
+
 def _batch(cell: Cell, space: Workspace) -> Call:
     key, row = xts_key(cell.key_bits), cell.implementation
     ivs = choose("ecb", "encrypt", force=row.instruction_set)
@@ -156,6 +164,7 @@ _ARGUMENTS: dict[str, Callable[[Cell, Workspace], Call]] = {
     "xts": _xts,
     "ctr": _block_mode,
     "cbc": _block_mode,
+    "cbc_streams": _streams,
     "ecb": _block_mode,
     "cts": lambda cell, space: _block_mode(cell, space, STEALING),
     "keys": _keys,

@@ -15,9 +15,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from aeskit.bench import page, plot, python_calls
 from aeskit.bench import peers as other_libraries
 from aeskit.bench.cells import Cell
-from aeskit.bench.goals import judge
+from aeskit.bench.goals import Verdict, judge
 from aeskit.bench.report import python_table, render, render_goals
-from aeskit.bench.table import SIZES, cells, runnable
+from aeskit.bench.table import SIZES, Run, cells, runnable
 from aeskit.bench.table import run as measure_run
 from aeskit.cpu import CPU, detect
 from aeskit.implementations import ALL
@@ -53,7 +53,7 @@ def run(wanted: Wanted) -> None:
     with _progress(console, wanted.passes) as step:
         result = measure_run(cpu, table, wanted.passes, found, step)
     python = python_calls.run(wanted.passes) if wanted.python else []
-    verdicts = judge(result) if wanted.goals else []
+    verdicts = _verdicts(result, wanted)
     render(result, console)
     if python:
         console.print(python_table(python))
@@ -67,6 +67,13 @@ def run(wanted: Wanted) -> None:
     if wanted.page_file:
         page.write(Path(wanted.page_file), cpu, result, verdicts, python, [peer.name for peer in found])
         console.print(f"wrote {wanted.page_file}")
+
+
+def _verdicts(result: Run, wanted: Wanted) -> list[Verdict]:
+    """All goals; where the command line asks for a part of the table, those of that part."""
+    part = wanted.modes or wanted.sizes or wanted.implementations
+    found = judge(result) if wanted.goals else []
+    return [verdict for verdict in found if verdict.row or not part]
 
 
 def parse_sizes(text: str) -> list[int]:

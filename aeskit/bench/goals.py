@@ -59,7 +59,7 @@ GOALS = (
     *(Goal("ctr crypt", size, percent=percent) for size, percent in _CTR_PERCENT.items()),
     *(Goal("cbc decrypt", size, percent=97) for size in (4096, 16384)),
     Goal("cbc encrypt", 4096, latencies=14.2),
-    Goal("cbc encrypt" + STREAMS, 4096, percent=85),
+    *(Goal("cbc encrypt" + STREAMS, size, percent=85) for size in (1024, 4096)),
 )
 
 

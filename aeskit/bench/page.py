@@ -132,7 +132,7 @@ def _python(rows: Sequence[PythonRow]) -> str:
             row.operation,
             row.name,
             f"{row.size:,}",
-            f"{row.microseconds:.2f}{NOISY if row.noisy else ''}",
+            f"{row.time}{NOISY if row.noisy else ''}",
             f"{row.megabytes_a_second:,.0f}",
         ]
         for row in rows

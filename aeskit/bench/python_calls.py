@@ -37,6 +37,11 @@ class PythonRow:
     noisy: bool
 
     @property
+    def time(self) -> str:
+        """Microseconds in about four digits."""
+        return f"{self.microseconds:.2f}" if self.microseconds < 100 else f"{self.microseconds:.0f}"
+
+    @property
     def megabytes_a_second(self) -> float:
         """Bytes a microsecond."""
         return self.size / self.microseconds
@@ -90,7 +95,7 @@ def _batches(threads: int, sizes: Sequence[int] = BATCHES) -> Calls:
     for size in sizes:
         source, destination = os.urandom(size), bytearray(size)
         call = partial(cipher.encrypt_sectors_into, source, destination, 0, SECTOR, threads=threads)
-        yield f"xts encrypt, {SECTOR}-byte sectors{shared}", "aeskit", size, call
+        yield f"xts sectors of {SECTOR}{shared}", "aeskit", size, call
 
 
 def _encrypt(cipher: Any, data: bytes) -> bytes:

@@ -93,7 +93,7 @@ def python_table(rows: Iterable[PythonRow]) -> Table:
         table.add_column(column, justify="left" if column in ("operation", "by") else "right", no_wrap=True)
     for row in rows:
         mark = NOISY if row.noisy else ""
-        figures = f"{row.microseconds:.2f}{mark}", f"{row.megabytes_a_second:.0f}"
+        figures = f"{row.time}{mark}", f"{row.megabytes_a_second:.0f}"
         table.add_row(row.operation, row.name, str(row.size), *figures)
     return table
 

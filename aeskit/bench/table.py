@@ -60,7 +60,9 @@ class Run:
 
 def runnable(cpu: CPU, modes: Sequence[str], names: Sequence[str] = ()) -> list[Implementation]:
     """The implementations of `modes` that this CPU can run, or of those the ones named (by name or set)."""
-    able = [row for row in ALL if row.mode in modes and row.built and not row.can(cpu)]
+    able = [
+        row for row in ALL if row.mode.removesuffix("_streams") in modes and row.built and not row.can(cpu)
+    ]
     return [row for row in able if not names or row.name in names or row.instruction_set in names]
 
 
@@ -72,12 +74,17 @@ def cells(chosen: Sequence[Implementation], key_bits: Sequence[int], sizes: Sequ
         for bits in key_bits
         for size in (sizes[:1] if implementation.mode == "keys" else sizes)
     ]
+    made = [_streamed(cell) for cell in made]
     batches = [
         replace(cell, workload="batch")
         for cell in made
         if cell.implementation.mode == "xts" and cell.size in SECTORS
     ]
     return [cell for cell in made + batches if cell.runs]
+
+
+def _streamed(cell: Cell) -> Cell:
+    return replace(cell, workload="16 streams") if cell.implementation.mode == "cbc_streams" else cell
 
 
 def run(

@@ -61,6 +61,13 @@ def takes(mode: str, length: int) -> bool:
     return mode == "ctr" or length % 16 == 0
 
 
+def streams(length: int) -> int:
+    """Into how many messages `length` bytes are cut for CBC of many at once: up to 40, in turn."""
+    blocks = length // 16
+    counts = [count for count in range(1, 41) if blocks % count == 0]
+    return counts[-1 - blocks % 3 % len(counts)] if blocks else 1
+
+
 def returns(mode: str, length: int) -> bool:
     """Whether the native functions come back from this length, having changed nothing if they refuse it."""
     return takes(mode, length) or (mode in ("xts", "cts") and length < 16)

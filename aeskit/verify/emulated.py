@@ -126,10 +126,8 @@ def _arguments(call: Call, source: int, destination: int, iv: int, context: int)
         return [[destination, source, len(call.source) | _RUBBISH]]
     calls = []
     for begin, end, flags in call.pieces():
-        arguments = [context, source + begin, destination + begin, end - begin]
+        arguments = [context, source + begin, destination + begin, (end - begin) // call.messages]
         if call.mode != "ecb":
             arguments.append(iv)
-        if call.mode in ("xts", "cts"):
-            arguments.append((flags if call.mode == "xts" else call.stealing) | _RUBBISH)
-        calls.append(arguments)
+        calls.append(arguments + [value | _RUBBISH for value in call.last(flags)])
     return calls

@@ -8,7 +8,7 @@ from hashlib import shake_128
 
 from aeskit import bits
 from aeskit.verify import peer
-from aeskit.verify.cases import Case
+from aeskit.verify.cases import Case, streams
 
 _KEYS = 8
 """Different keys of one size and seed: schedules are dear to the model."""
@@ -39,6 +39,8 @@ def of(case: Case) -> Inputs:
 
 
 def _start(case: Case, key: bytes) -> bytes:
+    if case.mode == "cbc_streams":
+        return _bytes("iv", 16 * streams(case.length), case.seed, case.length)
     drawn = _bytes("iv", 16, case.seed, case.length)
     if case.start == "random":
         return drawn

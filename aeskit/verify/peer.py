@@ -44,6 +44,13 @@ def _cbc(key: bytes, iv: bytes, data: bytes, forward: bool) -> Answer:
     return result, (iv + (result if forward else data))[-16:]
 
 
+def _cbc_streams(key: bytes, ivs: bytes, data: bytes, forward: bool) -> Answer:
+    size = len(data) // (len(ivs) // 16)
+    starts = range(0, len(ivs), 16)
+    done = [_cbc(key, ivs[at : at + 16], data[at // 16 * size :][:size], forward) for at in starts]
+    return b"".join(text for text, _ in done), b"".join(after or b"" for _, after in done)
+
+
 def _ctr(key: bytes, iv: bytes, data: bytes, forward: bool) -> Answer:
     blocks = (len(data) + 15) // 16
     after = (bits.from_be(iv) + blocks) % (1 << 128)
@@ -112,6 +119,7 @@ def _swapped(stealing: str, tail: int) -> bool:
 _MODES: dict[str, Callable[[bytes, bytes, bytes, bool], Answer]] = {
     "ecb": _ecb,
     "cbc": _cbc,
+    "cbc_streams": _cbc_streams,
     "ctr": _ctr,
     "xts": _xts,
 }

@@ -15,7 +15,7 @@ import aeskit
 from aeskit.machine.loader import Image
 from aeskit.verify.proof import Proof
 
-PROVERS = ("contracts.py", "bits.py", "models", "machine", "verify/proof.py", "verify/symbolic_models.py")
+PROVERS = ("contracts", "bits.py", "models", "machine", "verify/proof.py", "verify/symbolic_models.py")
 
 
 @cache

@@ -17,8 +17,14 @@ from aeskit.verify.report import MODEL, Finding, Report, Row
 from aeskit.verify.runner import NativeRunner, Runner
 from aeskit.verify.worker import CELLS, CHECKS, SHOWN, Chunk, Found
 
-MODES = {"keys": ("keys",), "ecb": ("ecb",), "cbc": ("cbc", "cts"), "ctr": ("ctr",), "xts": ("xts",)}
-"""What can be asked for, and the modes that it means: CBC with its ciphertext stealing."""
+MODES = {
+    "keys": ("keys",),
+    "ecb": ("ecb",),
+    "cbc": ("cbc", "cts", "cbc_streams"),
+    "ctr": ("ctr",),
+    "xts": ("xts",),
+}
+"""What can be asked for, and the modes that it means: CBC with stealing, and of many messages at once."""
 
 REQUIRE = "AESKIT_REQUIRE"
 """The environment variable with names to require, separated by commas."""

@@ -53,6 +53,16 @@ class Call:
             for begin, end in pairwise(bounds)
         ]
 
+    def last(self, flags: int) -> list[int]:
+        """The 32-bit argument at the end of those functions that have one."""
+        last = {"xts": flags, "cts": self.stealing, "cbc_streams": self.messages}
+        return [last[self.mode]] if self.mode in last else []
+
+    @property
+    def messages(self) -> int:
+        """How many messages lie in the source; each has an IV."""
+        return len(self.iv) // 16 if self.mode == "cbc_streams" else 1
+
     @property
     def updates(self) -> bool:
         """Whether the tweak, counter or IV must be written back: XTS in one piece in place does not ask."""
@@ -137,12 +147,10 @@ class NativeRunner:
             return
         key = ffi.cast("struct xts_key *" if call.mode == "xts" else "struct aes_key *", pointer)
         for begin, end, flags in call.pieces():
-            arguments = [key, source + begin, destination + begin, end - begin]
+            arguments = [key, source + begin, destination + begin, (end - begin) // call.messages]
             if call.mode != "ecb":
                 arguments.append(iv)
-            if call.mode in ("xts", "cts"):
-                arguments.append(flags if call.mode == "xts" else call.stealing)
-            function(*arguments)
+            function(*arguments, *call.last(flags))
 
     @staticmethod
     def _alignment(call: Call) -> int:

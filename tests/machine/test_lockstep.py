@@ -17,7 +17,13 @@ from aeskit.machine.run import Machine
 from aeskit.machine.silicon import Silicon
 
 FILES = {"cts": "cbc"}
-LENGTHS = {"xts": (17, 47, 300), "ctr": (1, 130, 300), "cts": (16, 31, 290), "keys": (16, 24, 32)}
+LENGTHS = {
+    "xts": (17, 47, 300),
+    "cbc_streams": (48, 144, 288),
+    "ctr": (1, 130, 300),
+    "cts": (16, 31, 290),
+    "keys": (16, 24, 32),
+}
 
 
 def engine(row):

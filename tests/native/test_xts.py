@@ -172,8 +172,8 @@ def test_the_code_keeps_the_calling_convention(code):
     registers = names(iced.Register)
     for name, uses in touching(iced, instructions, KEPT).items():
         saved, restored = uses[0], uses[-1]
-        assert (saved.op0_kind, registers[saved.op1_register]) == (iced.OpKind.MEMORY, name)
-        assert (restored.op1_kind, registers[restored.op0_register]) == (iced.OpKind.MEMORY, name)
+        assert (saved.mnemonic, registers[saved.op0_register]) == (iced.Mnemonic.PUSH, name)
+        assert (restored.mnemonic, registers[restored.op0_register]) == (iced.Mnemonic.POP, name)
     before_return = [a for a, b in pairwise(instructions) if b.mnemonic == iced.Mnemonic.RET]
     assert before_return
     if row.vl > 16:

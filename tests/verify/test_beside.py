@@ -46,7 +46,7 @@ def test_lengths_are_as_many_as_asked_and_allowed(name):
     if not contract.has_length:
         assert lengths == (0,) * len(contract.key_sizes)
         return
-    assert 40 <= len(lengths) <= 50
+    assert min(40, len(contract.lengths(0, 1100))) <= len(lengths) <= 50
     assert sorted(set(lengths)) == list(lengths)
     assert lengths[0] == contract.lengths(0, 100)[0]
     assert lengths[-1] > 1000

@@ -1,0 +1,155 @@
+"""One call as a contract sets it up: buffers, arguments, and what must hold afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from aeskit.bits import BLOCK
+from aeskit.models import aes
+from aeskit.models.arithmetic import Arithmetic
+from aeskit.trace import Note
+
+String = Any
+"""A string of the call's arithmetic: uint8 or ids, one-dimensional."""
+
+ANY: Any = object()
+"""As an expectation: the buffer may hold anything."""
+
+
+@dataclass
+class Buffer:
+    """Memory that the caller passes: nothing outside it may be touched."""
+
+    name: str
+    data: String
+    writable: bool
+    expected: String | None = None
+    """What it must hold afterwards; None for unchanged."""
+    aligned: bool = True
+    """At a multiple of 64; else at an odd address."""
+
+
+@dataclass(frozen=True)
+class UInt32:
+    """A 32-bit argument: the upper half of its register is undefined."""
+
+    value: int
+
+
+class Call:
+    """One call of a function: what a contract fills in."""
+
+    def __init__(
+        self,
+        arithmetic: Arithmetic[Any],
+        unknown: Callable[[str, int], String],
+        add: Callable[[String, int], String],
+        length: int,
+        key_size: int,
+        in_place: bool = False,
+    ) -> None:
+        """`unknown` gives an input's string, `add` the sum of a little-endian word and a number.
+
+        `length` is the data's, `key_size` a key's, both in bytes.
+        """
+        self.a, self._unknown, self.add = arithmetic, unknown, add
+        self.length, self.key_size, self.in_place = length, key_size, in_place
+        self.buffers: list[Buffer] = []
+        self.registers: list[Buffer | UInt32 | int] = []
+        self.public: set[str] = set()
+        self.assumed: list[tuple[String, int, int]] = []
+        self.source_data: String = None
+        self.on_public: Callable[[str], None] = lambda name: None
+        """Hears the name of every public input before it is used."""
+        self.note: Note | None = None
+        """Hears every value that the models name."""
+
+    # ---- Inputs
+
+    def unknown(self, name: str, size: int, public: bool = False) -> String:
+        """`size` bytes of any value; a branch or address may depend on them only if they are public."""
+        if public:
+            self.public.add(name)
+            self.on_public(name)
+        return self._unknown(name, size)
+
+    def assume(self, word: String, low: int, high: int) -> None:
+        """Only calls are meant whose little-endian integer `word` lies from `low` to `high`."""
+        self.assumed.append((word, low, high))
+
+    def round_keys(self, name: str = "K") -> list[String]:
+        """The round keys of a key of `key_size` bytes, each unknown: so for every key."""
+        return [self.unknown(f"{name}[{r}]", BLOCK) for r in range(aes.ROUNDS[self.key_size] + 1)]
+
+    def schedule(self, w: Sequence[String]) -> String:
+        """496 bytes: 240 for CIPHER, 240 for EQINVCIPHER in the order of use, the key length as 32 bits."""
+        a = self.a
+        rest = a.string(bytes(240 - BLOCK * len(w)))
+        inverse = aes.key_expansion_eic(a, list(w))[::-1]
+        return a.join(*w, rest, *inverse, rest, a.string(self.key_size.to_bytes(BLOCK, "little")))
+
+    def library_schedule(self, w: Sequence[String], inverse: bool = False) -> String:
+        """244 bytes: the round keys of one direction in 240, then the number of middle rounds as 32 bits."""
+        a = self.a
+        keys = aes.key_expansion_eic(a, list(w))[::-1] if inverse else list(w)
+        rest = a.string(bytes(240 - BLOCK * len(w)))
+        return a.join(*keys, rest, a.string((len(w) - 2).to_bytes(4, "little")))
+
+    # ---- Memory
+
+    def readable(self, name: str, *strings: String, aligned: bool = True) -> Buffer:
+        """A buffer that the function may read."""
+        return self._add(Buffer(name, self.a.join(*strings), False, aligned=aligned))
+
+    def writable(self, name: str, string: String, aligned: bool = False) -> Buffer:
+        """A buffer that it may write as well; without `must` it must leave it as it was."""
+        return self._add(Buffer(name, string, True, aligned=aligned))
+
+    def data(self) -> tuple[Buffer, Buffer]:
+        """Source and destination of `length` unknown bytes; in place they are one buffer."""
+        self.source_data = self.unknown("data", self.length)
+        if self.in_place:
+            both = self.writable("data", self.source_data)
+            return both, both
+        source = self.readable("source", self.source_data, aligned=False)
+        return source, self.writable("destination", self.unknown("old destination", self.length))
+
+    def _add(self, buffer: Buffer) -> Buffer:
+        self.buffers.append(buffer)
+        return buffer
+
+    # ---- What is asked
+
+    def arguments(self, *values: Buffer | UInt32 | int) -> None:
+        """The integer arguments in order (System V AMD64: rdi, rsi, rdx, rcx, r8, r9, then the stack)."""
+        self.registers = list(values)
+
+    def must(self, buffer: Buffer, expected: String) -> None:
+        """After the call `buffer` holds `expected`."""
+        buffer.expected = expected
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What a function promises: `setup` fills in a `Call`."""
+
+    name: str
+    title: str
+    setup: Callable[[Call], None]
+    minimum: int = 0
+    """The shortest length, in bytes."""
+    multiple: int = 1
+    """Lengths are multiples of this."""
+    key_sizes: tuple[int, ...] = (16, 24, 32)
+    in_place: bool = True
+    """Whether source and destination may be one buffer."""
+    has_length: bool = True
+    notes: tuple[str, ...] = field(default=())
+
+    def lengths(self, first: int, last: int) -> list[int]:
+        """The lengths from `first` to `last` that it allows."""
+        if not self.has_length:
+            return [0]
+        return [n for n in range(max(first, self.minimum), last + 1) if n % self.multiple == 0]
