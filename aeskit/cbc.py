@@ -26,6 +26,8 @@ class Cipher:
         self, key: BytesLike, *, stealing: str | None = None, implementation: str | None = None
     ) -> None:
         """Expand the key; ValueError for its length, the stealing, or an implementation that cannot run."""
+        if not (stealing is None or isinstance(stealing, str)):
+            raise TypeError(f"stealing must be None or a str, not {type(stealing).__name__}")
         if stealing is not None and stealing not in STEALING:
             raise ValueError(f"stealing must be None, 'CS1', 'CS2' or 'CS3', not {stealing!r}")
         mode = "cts" if stealing else "cbc"

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from aeskit import _native
 from aeskit.cpu import CPU, detect
 
 VARIABLE = "AESKIT_IMPLEMENTATION"
-"""The environment variable that forces a choice: a full name or an instruction set."""
+"""The environment variable that forces a choice: an instruction set, or a full name for its mode alone."""
 
 ONLY_BY_NAME = 1
 """The preference of an implementation that can run but should not."""
@@ -109,11 +110,13 @@ INSTRUCTION_SETS = _WIDE
 
 
 def named(name: str) -> Implementation:
-    """The implementation of that full name; UnknownImplementation with the list of those known."""
+    """The implementation of that full name; UnknownImplementation with those of a like name."""
     for implementation in ALL:
         if implementation.name == name:
             return implementation
-    raise _unknown(name, ALL)
+    like = get_close_matches(name, [row.name for row in ALL])
+    hint = f"is it {' or '.join(like)}?" if like else "`aeskit info` lists them"
+    raise UnknownImplementation(f"there is no implementation {name[:60]!r}: {hint}")
 
 
 def requested() -> str | None:
@@ -128,7 +131,7 @@ def choose(mode: str, direction: str, cpu: CPU | None = None, force: str | None 
 
     - a full name of this mode and direction: that one;
     - a full name of this mode in the other direction counts as its instruction set, so that one name does
-      for a whole Cipher; one of another mode is refused;
+      for a whole Cipher, and so does one of CBC for CBC with stealing; one of another mode is refused;
     - an instruction set: that one, or where the mode has no such set (CBC encryption) the best there is.
 
     UnknownImplementation and MissingFeature (both ValueError) say what is known and what is missing.
@@ -143,19 +146,32 @@ def choose(mode: str, direction: str, cpu: CPU | None = None, force: str | None 
 
 def for_cipher(mode: str, *directions: str, implementation: str | None) -> tuple[Implementation, ...]:
     """Choose for each direction: as `implementation` says, else AESKIT_IMPLEMENTATION, else the best."""
-    force = requested() if implementation is None else implementation
+    force = for_mode(mode, requested()) if implementation is None else implementation
     return tuple(choose(mode, direction, force=force) for direction in directions)
+
+
+def for_mode(mode: str, force: str | None) -> str | None:
+    """`force` as AESKIT_IMPLEMENTATION says it for all modes: a full name is for its own mode alone."""
+    row = next((row for row in ALL if row.name == force), None)
+    return None if row and _family(row.mode) != _family(mode) else force
+
+
+def _family(mode: str) -> str:
+    """CBC with ciphertext stealing is CBC to who uses it."""
+    return "cbc" if mode == "cts" else mode
 
 
 def _forced(rows: list[Implementation], force: str) -> Implementation | None:
     """The row that `force` names; None where it names an instruction set that these rows do not have."""
+    if not isinstance(force, str):
+        raise TypeError(f"implementation must be a name, not {type(force).__name__}")
     instruction_set = force
     if force not in INSTRUCTION_SETS:
         mode = rows[0].mode
         wanted = next((row for row in ALL if row.name == force), None)
         if wanted is None:
             raise _unknown(force, [row for row in ALL if row.mode == mode])
-        if wanted.mode != mode:
+        if _family(wanted.mode) != _family(mode):
             raise UnknownImplementation(f"{force} is an implementation of {wanted.mode}, not of {mode}")
         instruction_set = wanted.instruction_set
     return next((row for row in rows if row.instruction_set == instruction_set), None)

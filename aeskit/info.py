@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import platform
 import re
 from importlib import metadata
@@ -42,7 +43,7 @@ def _choices(cpu: CPU, force: str | None) -> tuple[set[str], list[str]]:
     chosen, refusals = set(), []
     for mode, direction in dict.fromkeys((row.mode, row.direction) for row in ALL):
         try:
-            asked = None if mode == "keys" else force
+            asked = None if mode == "keys" else implementations.for_mode(mode, force)
             chosen.add(implementations.choose(mode, direction, cpu, asked).name)
         except ValueError as error:
             refusals.append(str(error))
@@ -105,10 +106,12 @@ def render(found: dict[str, Any]) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
-    console = Console(highlight=False, width=min(console.width, WIDTH) if console.is_terminal else WIDTH)
+    told = console.is_terminal or "COLUMNS" in os.environ
+    console = Console(highlight=False, width=min(console.width, WIDTH) if told else WIDTH)
     console.print(_cpu_lines(found), markup=False)
-    titles = ("implementation", "can", "should", "chosen")
-    table = Table(*titles, box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for title, least in (("implementation", 12), ("can", 5), ("should", 6), ("chosen", 6)):
+        table.add_column(title, overflow="fold", min_width=least)
     for number, row in enumerate(rows := found["implementations"]):
         last = number + 1 == len(rows) or rows[number + 1]["mode"] != row["mode"]
         style = "bold" if row["chosen"] else "dim" if not row["can"] else ""

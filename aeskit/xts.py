@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import index
+from numbers import Integral
 from threading import Lock, Thread
 from typing import Any
 
@@ -20,7 +20,7 @@ _UNLIMITED = (1 << 64) - 1
 _SECTORS = 1 << 64
 
 Tweak = BytesLike | int
-"""16 bytes, or a data unit's number: an int below 2^64, little-endian in the first 8 of 16 bytes."""
+"""16 bytes, or a data unit's number: an integer, of numpy too, below 2^64, little-endian in the first 8."""
 
 
 class Cipher:
@@ -212,8 +212,10 @@ class DataUnit:
             raise ValueError(
                 f"the last whole block must travel with the tail: 16 bytes or more, not {length}"
             )
-        if refusal == lib.REFUSED_PARTIAL_BLOCK:
-            raise ValueError(f"every piece but the last must be a multiple of 16 bytes, not {length}")
+        if refusal in (lib.REFUSED_SHORT, lib.REFUSED_PARTIAL_BLOCK):
+            raise ValueError(
+                f"every piece but the last must be a multiple of 16 bytes, at least 16, not {length}"
+            )
         if refusal:
             whole = self.position + length if refusal == lib.REFUSED_LONG else length
             raise refuse(refusal, whole, room)
@@ -222,12 +224,12 @@ class DataUnit:
 def _tweak(tweak: Tweak) -> bytes:
     if type(tweak) is bytes and len(tweak) == 16:
         return tweak
-    if hasattr(tweak, "__index__"):
+    if type(tweak) is int or isinstance(tweak, Integral):
         return _sector_number(tweak, "tweak").to_bytes(16, "little")
     return block(tweak, "tweak")
 
 
-def _sector_number(number: int, name: str) -> int:
+def _sector_number(number: Any, name: str) -> int:
     value = _integer(number, name)
     if not 0 <= value < _SECTORS:
         raise ValueError(f"{name} must be a sector number from 0 to 2^64 - 1, not {value}")
@@ -250,8 +252,10 @@ def _thread_count(threads: int) -> int:
     return value
 
 
-def _integer(number: int, name: str) -> int:
-    try:
-        return index(number)
-    except TypeError:
-        raise TypeError(f"{name} must be an int, not {type(number).__name__}") from None
+def _integer(number: Any, name: str) -> int:
+    """The number: not that of a bool, nor of an array without dimensions, which can only be mistakes."""
+    if type(number) is int:
+        return number
+    if isinstance(number, bool) or not isinstance(number, Integral):
+        raise TypeError(f"{name} must be an int, not {type(number).__name__}")
+    return int(number)

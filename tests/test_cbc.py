@@ -1,6 +1,7 @@
 """The face of native CBC, plain and with stealing, against `cryptography`."""
 
 import machines
+import numpy as np
 import peer
 import pytest
 
@@ -74,8 +75,21 @@ def test_refused():
     assert not any(buffer)
     with pytest.raises(ValueError, match="stealing must be None, 'CS1', 'CS2' or 'CS3', not 'CS4'"):
         cbc.Cipher(KEYS[16], stealing="CS4")
+    for wrong in ([], np.arange(3), 1, b"CS1"):
+        with pytest.raises(TypeError, match="stealing must be None or a str, not"):
+            cbc.Cipher(KEYS[16], stealing=wrong)
+        with pytest.raises(TypeError, match="implementation must be a name, not"):
+            cbc.Cipher(KEYS[16], implementation=wrong)
     with pytest.raises(ValueError, match="key must be 16, 24 or 32 bytes, not 20"):
         cbc.Cipher(bytes(20))
+
+
+@pytest.mark.skipif("vaes_avx2" not in SETS, reason="needs VAES, VPCLMULQDQ and AVX2")
+@pytest.mark.parametrize("stealing", [None, "CS1"])
+def test_a_name_of_cbc_is_one_for_stealing_and_the_other_way_round(stealing):
+    for name in ("cbc_decrypt_vaes_avx2", "cts_decrypt_vaes_avx2"):
+        cipher = cbc.Cipher(KEYS[16], stealing=stealing, implementation=name)
+        assert [row.instruction_set for row in cipher.implementations] == ["aesni_avx", "vaes_avx2"]
 
 
 @pytest.mark.skipif("vaes_avx2" not in SETS, reason="needs VAES, VPCLMULQDQ and AVX2")

@@ -27,6 +27,14 @@ def test_text_fits_100_columns_and_is_plain():
         assert f"{name} " in text
 
 
+@pytest.mark.parametrize("columns", [40, 60, 100])
+def test_text_fits_the_columns_that_the_environment_says(columns):
+    text = run("info", COLUMNS=str(columns))
+    assert max(map(len, text.splitlines())) <= columns
+    assert "should" in text
+    assert "chosen" in text
+
+
 def test_json():
     found = json.loads(run("info", "--json"))
     assert found["aeskit"] == aeskit.__version__

@@ -82,8 +82,37 @@ def test_no_implementation_can_run():
 def test_an_unknown_name_lists_those_known(force):
     with pytest.raises(UnknownImplementation, match=r"known are aesni_avx, .*xts_encrypt_vaes_avx512_256"):
         choose("xts", "encrypt", machines.ZEN_3, force)
-    with pytest.raises(UnknownImplementation, match="known are"):
+    with pytest.raises(UnknownImplementation, match="there is no implementation") as raised:
         registry.named(force)
+    assert len(str(raised.value)) < 160
+
+
+def test_a_name_that_is_nearly_one_is_told_which():
+    with pytest.raises(UnknownImplementation, match=r"xts_encrypt_avx2': is it .*xts_encrypt_vaes_avx2"):
+        registry.named("xts_encrypt_avx2")
+    with pytest.raises(UnknownImplementation, match=r"'rubbish': `aeskit info` lists them"):
+        registry.named("rubbish")
+
+
+@pytest.mark.parametrize(
+    ("mode", "force", "applies"),
+    [
+        ("xts", "xts_encrypt_aesni_avx", True),
+        ("ctr", "xts_encrypt_aesni_avx", False),
+        ("cts", "cbc_decrypt_aesni_avx", True),
+        ("cbc", "cts_decrypt_aesni_avx", True),
+        ("ctr", "aesni_avx", True),
+        ("ctr", "a mistake", True),
+    ],
+)
+def test_a_full_name_in_the_environment_is_for_its_own_mode(mode, force, applies, monkeypatch):
+    built("ctr")
+    assert registry.for_mode(mode, force) == (force if applies else None)
+    monkeypatch.setenv(registry.VARIABLE, "xts_encrypt_aesni_avx")
+    (chosen,) = registry.for_cipher("ctr", "crypt", implementation=None)
+    assert chosen == choose("ctr", "crypt")
+    with pytest.raises(UnknownImplementation, match="is an implementation of xts, not of ctr"):
+        registry.for_cipher("ctr", "crypt", implementation="xts_encrypt_aesni_avx")
 
 
 def test_one_name_does_for_both_directions_but_not_for_another_mode():

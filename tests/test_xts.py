@@ -1,6 +1,7 @@
 """The face of native XTS against `cryptography`, and what it refuses."""
 
 import threading
+from array import array
 
 import machines
 import numpy as np
@@ -139,8 +140,18 @@ def test_a_refused_piece_changes_nothing():
     unit = cipher.encrypt_unit(TWEAK)
     head = unit.update(DATA[:32])
     for call, message in (
-        (lambda: unit.update(DATA[:40]), "every piece but the last must be a multiple of 16 bytes, not 40"),
-        (lambda: unit.update(b""), "data must have at least 16 bytes, not 0"),
+        (
+            lambda: unit.update(DATA[:40]),
+            "every piece but the last must be a multiple of 16 bytes, at least 16, not 40",
+        ),
+        (
+            lambda: unit.update(b""),
+            "every piece but the last must be a multiple of 16 bytes, at least 16, not 0",
+        ),
+        (
+            lambda: unit.update(DATA[:15]),
+            "every piece but the last must be a multiple of 16 bytes, at least 16, not 15",
+        ),
         (
             lambda: unit.finish(DATA[:5]),
             "the last whole block must travel with the tail: 16 bytes or more, not 5",
@@ -230,6 +241,23 @@ REFUSED = {
         lambda c: c.encrypt(DATA, 1.0),
         TypeError,
         "tweak must be a bytes-like object, not float",
+    ),
+    "tweak a bool": (lambda c: c.encrypt(DATA, True), TypeError, "tweak must be an int, not bool"),
+    "tweak an array without dimensions": (
+        lambda c: c.encrypt(DATA, np.array(5)),
+        ValueError,
+        "tweak must be 16 bytes, not 8",
+    ),
+    "tweak a list": (lambda c: c.encrypt(DATA, [0] * 16), TypeError, "tweak must be a bytes-like object"),
+    "sector number an array": (
+        lambda c: c.encrypt_sectors(DATA, np.array(5), 500),
+        TypeError,
+        "first_sector must be an int, not ndarray",
+    ),
+    "sector size a bool": (
+        lambda c: c.encrypt_sectors(DATA, 0, True),
+        TypeError,
+        "sector_size must be an int, not bool",
     ),
     "data a str": (lambda c: c.encrypt("a" * 16, 0), TypeError, "data must be a bytes-like object, not str"),
     "data an int": (lambda c: c.encrypt(16, 0), TypeError, "data must be a bytes-like object, not int"),
@@ -369,3 +397,20 @@ def test_a_cipher_serves_many_threads_at_once():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        bytearray,
+        memoryview,
+        lambda tweak: array("I", tweak),
+        lambda tweak: np.frombuffer(tweak, np.uint8),
+        lambda tweak: np.frombuffer(tweak, "<u8"),
+        lambda tweak: np.frombuffer(tweak, "V16")[0],
+    ],
+)
+def test_anything_of_16_bytes_is_a_tweak(made):
+    cipher = xts.Cipher(KEYS[64])
+    assert cipher.encrypt(DATA, made(TWEAK)) == peer.xts(KEYS[64], TWEAK, DATA)
+    assert cipher.encrypt_unit(made(TWEAK)).finish(DATA) == peer.xts(KEYS[64], TWEAK, DATA)

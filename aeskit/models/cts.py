@@ -116,5 +116,5 @@ def _checked(key: Data, iv: Data, data: Data, stealing: Stealing) -> tuple[bytes
 
 
 def _check_stealing(stealing: str) -> None:
-    if stealing not in STEALING:
+    if not isinstance(stealing, str) or stealing not in STEALING:
         raise ValueError(f"stealing must be one of {', '.join(STEALING)}, not {stealing!r}")

@@ -7,6 +7,7 @@ import array
 import faulthandler
 import sys
 import threading
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +85,7 @@ def expected(kind, key, data, block):
     if kind == "ecb":
         return peer.ecb(key, data)
     if kind == "xts":
-        if hasattr(block, "__index__"):
+        if isinstance(block, Integral):
             block = int(block).to_bytes(16, "little")
         return peer.xts(key, bytes(block), data)
     block = bytes(memoryview(block))
