@@ -205,6 +205,53 @@ def lockstep(
 
 
 @main.command()
+@click.argument("name", metavar="NAME|FILE:SYMBOL")
+@click.option("--contract", default="", help="What the function promises; guessed from our own names.")
+@click.option("--contract-file", default="", help="A Python file that defines the contract.")
+@click.option("--lengths", default="", help="In bytes, of the proofs: 16-600. By default chosen to 1,100.")
+@click.option("--sample", "count", type=click.IntRange(1), help="Test so many, drawn from the seed.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**31))
+@click.option(
+    "--level",
+    type=click.Choice(["brief", "quick"]),
+    default="brief",
+    show_default=True,
+    help="Of verification.",
+)
+@click.option("-I", "include", multiple=True, help="A folder of include files, for a .S file.")
+@click.option("-D", "define", multiple=True, help="A macro, for a .S file.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes; by default one a core.")
+@click.option("--json", "file", type=click.Path(dir_okay=False), help="Write every mutant there too.")
+def mutants(
+    name: str,
+    contract: str,
+    contract_file: str,
+    lengths: str,
+    count: int | None,
+    seed: int,
+    level: str,
+    include: tuple[str, ...],
+    define: tuple[str, ...],
+    workers: int | None,
+    file: str | None,
+) -> None:
+    """Change one instruction at a time, and see what known answers, verification and proof each kill.
+
+    Every change that the proof leaves alive is told with the reason why it makes no difference. The exit
+    status is 0 where all of them have one, 1 where one has none, 2 for a run that was misused or stopped.
+    """
+    from aeskit.verify import mutants_command as command
+    from aeskit.verify import prove_command
+
+    try:
+        asked = command.targets(name, contract, contract_file, include, define)
+        which = prove_command.lengths(lengths) if lengths else None
+        raise SystemExit(command.run(asked, which, count, seed, level, workers, file))
+    except (ValueError, OSError) as error:
+        raise click.UsageError(str(error)) from None
+
+
+@main.command()
 @click.argument("target", metavar="NAME|FILE:SYMBOL")
 @click.option("--contract", help="What the arguments mean; for our own functions it is known.")
 @click.option("--contract-file", default="", help="A Python file that defines the contract.")

@@ -70,6 +70,11 @@ class Machine:
         self.steps = 0
         self.changes = None if self.changes is None else []
 
+    def forget(self, address: int, size: int) -> None:
+        """Decode again, when next met, what lies in these bytes of the image: they were changed."""
+        for at in range(address, address + size):
+            self._code.pop(at, None)
+
     # ---- Running
 
     def call(self, function: str | int, limit: int = MAX_STEPS) -> None:

@@ -51,13 +51,20 @@ def _core() -> Image:
 class EmulatedRunner:
     """Calls functions of the native core, or of the ELF file `path`, in the emulator."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        """Load the code; EmulatorMissing or LoadError, in one line, where it cannot be."""
-        self._image = load(path) if path else _core()
+    def __init__(self, path: Path | None = None, steps: int = STEPS) -> None:
+        """Load the code; EmulatorMissing or LoadError, in one line, where it cannot be.
+
+        `steps` are the branches taken after which a call is given up.
+        """
+        self._image, self._steps = load(path) if path else _core(), steps
         self._emulator = Emulator()
         map_image(self._emulator, self._image)
         self._source, self._destination = self._map(1, 8192), self._map(2, 8192)
         self._iv, self._context = self._map(3, PAGE), self._map(4, PAGE)
+
+    def patch(self, address: int, code: bytes) -> None:
+        """Put other code at an address of the image; whoever does so puts the old code back."""
+        self._emulator.map(address, code, writable=False)
 
     def call(self, call: Call) -> After:
         """See `Runner.call`."""
@@ -90,7 +97,7 @@ class EmulatedRunner:
     def _run(self, function: str, arguments: list[int]) -> None:
         self._emulator.set_registers(_SAVED)
         try:
-            self._emulator.call(self._image.address_of(function), arguments, max_steps=STEPS)
+            self._emulator.call(self._image.address_of(function), arguments, max_steps=self._steps)
         except EmulatorError as error:
             raise Fault(self._told(error)) from None
         registers = self._emulator.registers()

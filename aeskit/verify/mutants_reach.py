@@ -1,0 +1,153 @@
+"""Which lengths and which kinds of call reach an instruction: found by running the code, not by reading it.
+
+Lengths whose runs visit the same instructions form a class; the shortest of each class is run with every key
+size and every contract of the function. Contents do not matter: code with a secret in a branch is no code of
+ours, and the proof of the unchanged function says so.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aeskit.contracts import Call, Contract
+from aeskit.machine.bochs import Emulator, EmulatorMissing, map_image
+from aeskit.machine.loader import Image
+from aeskit.machine.run import Machine
+from aeskit.models.arithmetic import choose
+from aeskit.verify.calls import ARGUMENTS, Prepared
+from aeskit.verify.proofs import Target
+
+STEPS = 200_000
+"""More than any run of a few kilobytes takes."""
+
+
+def lengths() -> list[int]:
+    """Every length up to 160 bytes, whole blocks and three tails up to 600, and a little beyond 1,024.
+
+    So every tail, every remainder of the widest main loop (512 bytes), and one that has made two passes.
+    """
+    short = range(161)
+    middle = (n for n in range(161, 601) if n % 16 in (0, 1, 8, 15))
+    return [*short, *middle, *(n for n in range(1009, 1101) if n % 16 in (0, 1, 15))]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of call: a contract by its place among the targets, and a key size in bytes."""
+
+    target: int
+    key_size: int
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Classes of lengths, each class's lengths upwards, and what each kind of call visits there."""
+
+    classes: tuple[tuple[int, ...], ...]
+    visits: dict[tuple[int, Kind], frozenset[int]]
+    """(number of the class, kind) to addresses."""
+    kinds: tuple[Kind, ...]
+
+    def of(self, address: int) -> list[tuple[tuple[int, ...], list[Kind]]]:
+        """The classes whose runs visit an address, the shortest first, each with the kinds that do."""
+        found = []
+        for number, lengths in enumerate(self.classes):
+            kinds = [kind for kind in self.kinds if address in self.visits.get((number, kind), ())]
+            if kinds:
+                found.append((lengths, kinds))
+        return found
+
+    def lengths(self, address: int) -> frozenset[int]:
+        """Every length at which some kind of call visits an address."""
+        return frozenset(length for lengths, _ in self.of(address) for length in lengths)
+
+
+def kinds(targets: tuple[Target, ...]) -> tuple[Kind, ...]:
+    """Every contract with every key size that it takes."""
+    return tuple(Kind(t, size) for t, target in enumerate(targets) for size in target.promise().key_sizes)
+
+
+def measure(
+    targets: tuple[Target, ...], lengths: Iterable[int], told: Callable[[int], None] = lambda done: None
+) -> Reach:
+    """Run one function's targets; `told` hears how many runs were made."""
+    image, every = targets[0].image(), kinds(targets)
+    promises = [target.promise() for target in targets]
+    run, function = _runner(image), targets[0].function
+    wanted = sorted(
+        {n for length in lengths for promise in promises for n in promise.lengths(length, length)}
+    )
+    base = every[-1]
+    paths: dict[frozenset[int], list[int]] = {}
+    for length in wanted:
+        paths.setdefault(run(call(image, function, promises[base.target], length, base.key_size)), []).append(
+            length
+        )
+        told(len(paths))
+    visits = {}
+    for number, (path, same) in enumerate(paths.items()):
+        for kind in every:
+            promise = promises[kind.target]
+            if kind == base:
+                visits[number, kind] = path
+            elif same[0] in promise.lengths(same[0], same[0]):
+                visits[number, kind] = run(call(image, function, promise, same[0], kind.key_size))
+    return Reach(tuple(map(tuple, paths.values())), visits, every)
+
+
+Run = Callable[[Prepared], frozenset[int]]
+
+
+def call(image: Image, function: str, contract: Contract, length: int, key_size: int) -> Prepared:
+    """One call with reproducible contents, in numbers."""
+    draw = random.Random(length).randbytes
+
+    def unknown(name: str, size: int) -> Any:
+        return np.frombuffer(draw(size), np.uint8)
+
+    made = Call(choose("numpy"), unknown, _add, length, key_size)
+    contract.setup(made)
+    return Prepared(image, function, contract, made, None, [])  # type: ignore[arg-type]
+
+
+def _add(word: Any, number: int) -> Any:
+    value = (int.from_bytes(bytes(word), "little") + number) % (1 << 8 * len(word))
+    return np.frombuffer(value.to_bytes(len(word), "little"), np.uint8)
+
+
+def _runner(image: Image) -> Run:
+    """The emulator, or where it cannot be had the lane machine, which is slower."""
+    try:
+        emulator = Emulator()
+        map_image(emulator, image)
+    except EmulatorMissing:
+        return _lanes
+    return lambda prepared: _emulated(emulator, prepared)
+
+
+def _lanes(prepared: Prepared) -> frozenset[int]:
+    seen: set[int] = set()
+    machine = prepared.machine()
+    machine.start(prepared.symbol)
+    machine.resume(STEPS, until=seen.add)  # type: ignore[arg-type]
+    return frozenset(seen)
+
+
+def _emulated(emulator: Emulator, prepared: Prepared) -> frozenset[int]:
+    seen: set[int] = set()
+    machine = prepared.machine()
+    for region in _buffers(machine):
+        emulator.map(region.address, region.data.astype(np.uint8).tobytes())
+    arguments = [machine.state.gpr[number] for number in ARGUMENTS]
+    emulator.call(machine.image.address_of(prepared.symbol), arguments, max_steps=STEPS, on_step=seen.add)
+    return frozenset(seen)
+
+
+def _buffers(machine: Machine) -> Iterator[Any]:
+    sections = {section.address for section in machine.image.sections}
+    return (r for r in machine.memory.regions if r is not machine.stack and r.address not in sections)

@@ -1,0 +1,234 @@
+"""Mutants: how they are made, what kills them, and why the rest make no difference."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from aeskit import _native, contracts
+from aeskit.cli import main
+from aeskit.machine.bochs import EmulatorMissing
+from aeskit.machine.bochs.library import library
+from aeskit.machine.loader import load
+from aeskit.verify import mutants, mutants_explain, mutants_levels, mutants_make, mutants_reach, proofs
+from aeskit.verify.known import files
+from aeskit.verify.proofs import Target
+
+NAME = "xts_encrypt_vaes_avx512_256"
+"""A real function; most of its mutants are for `aeskit mutants`."""
+
+TINY = """
+f:
+    movdqu (%rsi), %xmm0
+    movdqu (%rdi), %xmm1
+    xor %eax, %eax
+    test %esi, %esi
+    cmp $5, %ecx
+    je 1f
+    pxor %xmm1, %xmm0
+1:  movdqu %xmm0, (%rsi)
+    ret
+"""
+"""What one_block asks, but for a fourth argument of 5, which nobody gives."""
+
+CONTRACT = """
+from aeskit.contracts import Contract
+
+def one_block(call):
+    K = call.round_keys()
+    block = call.unknown("block", 16)
+    target = call.writable("block", block)
+    call.arguments(call.readable("key", call.schedule(K)), target, 0, 7)
+    call.must(target, call.a.xor(block, K[0]))
+
+ONE = Contract("one", "a block XOR the first round key", one_block, has_length=False)
+"""
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny")
+    (folder / "tiny.S").write_text(f".globl f\n.type f, @function{TINY}.size f, .-f\n")
+    (folder / "one.py").write_text(CONTRACT)
+    return Target(str(folder / "tiny.S"), "f", "ONE", contract_file=str(folder / "one.py"))
+
+
+@pytest.fixture(scope="module")
+def outcomes(tiny):
+    job = mutants.Job((tiny,), mutants_reach.measure((tiny,), [0]))
+    tester = mutants.Tester(job)
+    made = mutants_make.every(tiny.image(), "f").mutants
+    return {(m.before, m.after): tester.outcome(m) for m in made}
+
+
+@pytest.fixture(scope="module")
+def emulated():
+    try:
+        library()
+    except EmulatorMissing as missing:
+        pytest.skip(str(missing))
+    return mutants_levels.Emulated(load(_native.__file__), NAME)
+
+
+def test_every_kind_of_change_is_made(tiny):
+    made = mutants_make.every(load(_native.__file__), NAME)
+    assert {m.kind for m in made.mutants} == set(mutants_make.KINDS)
+    assert made.skipped > 0
+    assert len({(m.address, m.code) for m in made.mutants}) == len(made.mutants)
+
+
+def test_a_mutant_changes_one_instruction_and_no_length(tiny):
+    image = tiny.image()
+    for mutant in mutants_make.every(image, "f").mutants:
+        changed = mutants_make.patched(image, mutant)
+        before, after = (i.code_at(i.symbols["f"], i.functions["f"]) for i in (image, changed))
+        different = [
+            image.symbols["f"] + n for n, (a, b) in enumerate(zip(before, after, strict=True)) if a != b
+        ]
+        assert different
+        assert mutant.address <= different[0] <= different[-1] < mutant.address + len(mutant.code)
+
+
+def test_a_function_without_a_size_is_refused(tmp_path):
+    (tmp_path / "open.S").write_text(".globl f\nf: ret\n")
+    with pytest.raises(ValueError, match="does not say where f ends"):
+        mutants_make.every(load(tmp_path / "open.S"), "f")
+
+
+def one(outcomes, before, after):
+    """The outcome of a change, both sides by how they begin."""
+    return next(o for (b, a), o in outcomes.items() if b.startswith(before) and a.startswith(after))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("xor %eax,%eax", "sub %eax,%eax", mutants_explain.SAME),
+        ("xor %eax,%eax", "nothing", mutants_explain.UNREAD),
+        ("movdqu (%rdi),%xmm1", "movdqa (%rdi),%xmm1", mutants_explain.SAME),
+        ("cmp $5,%ecx", "cmp $1,%ecx", mutants_explain.ABSORBED),
+        ("test %esi,%esi", "nothing", mutants_explain.FLAGS),
+        ("je", "nothing", mutants_explain.SAME),
+    ],
+)
+def test_what_the_proof_passes_is_explained(outcomes, before, after, kind):
+    found = one(outcomes, before, after)
+    assert found.survived
+    assert found.reason.kind == kind
+    assert found.reason.text
+
+
+def test_nothing_of_the_tiny_function_is_left_unexplained(outcomes):
+    assert all(o.killed_by_proof or o.reason.known for o in outcomes.values())
+    assert sum(o.killed_by_proof for o in outcomes.values()) > 20
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("pxor %xmm1,%xmm0", "por %xmm1,%xmm0"),
+        ("pxor %xmm1,%xmm0", "nothing"),
+        ("movdqu %xmm0,(%rsi)", "movdqu %xmm1,(%rsi)"),
+        ("movdqu %xmm0,(%rsi)", "movdqa %xmm0,(%rsi)"),
+        ("je", "jne"),
+    ],
+)
+def test_what_changes_a_result_is_killed_by_the_proof(outcomes, before, after):
+    assert one(outcomes, before, after).killed_by_proof
+
+
+def test_a_wrong_function_has_no_mutants(tiny, tmp_path):
+    wrong = tmp_path / "wrong.S"
+    wrong.write_text(Path(tiny.path).read_text().replace("pxor", "por"))
+    other = Target(str(wrong), "f", "ONE", contract_file=tiny.contract_file)
+    with pytest.raises(ValueError, match="only a function that is right"):
+        mutants.Tester(mutants.Job((other,), mutants_reach.measure((other,), [0])))
+
+
+@pytest.fixture(scope="module")
+def real():
+    targets = tuple(proofs.own([NAME]))[:1]
+    reach = mutants_reach.measure(targets, [16, 17, 32, 47, 64, 65, 127, 128, 144])
+    return targets, reach
+
+
+def test_classes_part_lengths_by_what_they_reach(real):
+    reach = real[1]
+    assert sorted(length for group in reach.classes for length in group) == [
+        16,
+        17,
+        32,
+        47,
+        64,
+        65,
+        127,
+        128,
+        144,
+    ]
+    assert len(reach.classes) > 3
+    start = load(_native.__file__).symbols[NAME]
+    assert reach.lengths(start) == {length for group in reach.classes for length in group}
+    assert reach.of(start - 1) == []
+
+
+def test_the_proof_kills_what_known_answers_leave_alive(emulated, real):
+    """Rounds dropped in code that no known answer reaches."""
+    targets, reach = real
+    known_lengths = {len(v.plaintext) for vs in files().values() for v in vs if v.mode == "xts"}
+    proved = mutants_levels.Proofs(targets, reach)
+    rounds = [m for m in mutants_make.every(proved.image, NAME).mutants if m.kind == "dropped"]
+    far = [m for m in rounds if "vaesenc" in m.before and not reach.lengths(m.address) & known_lengths]
+    unseen = next(m for m in far if reach.lengths(m.address) and not emulated.known(m).killed)
+    assert proved.quick(unseen).killed
+    assert emulated.verified(unseen, reach.lengths(unseen.address), 144).killed
+    same = proved.image.code_at(unseen.address, len(unseen.code))
+    assert not proved.quick(replace(unseen, code=same)).killed
+
+
+def test_the_emulator_is_as_it_was_after_a_mutant(emulated):
+    made = mutants_make.every(emulated.image, NAME).mutants
+    drawn = mutants.sample(made, 12, seed=3)
+    verdicts = [emulated.known(m).killed for m in drawn]
+    assert any(verdicts)
+    assert verdicts == [emulated.known(m).killed for m in drawn]
+
+
+def test_a_mutant_that_loops_comes_back(emulated):
+    start = emulated.image.symbols[NAME]
+    loop = mutants_make.Mutant(start, b"\xeb\xfe", "opcode", "", "jmp itself", "")
+    assert "no return" in emulated.known(loop).finding
+    assert not emulated.known(
+        mutants_make.Mutant(start, emulated.image.code_at(start, 2), "", "", "", "")
+    ).killed
+
+
+def test_killers_run_vectors(emulated):
+    vectors = [v for vs in files().values() for v in vs]
+    found = list(mutants.killers(NAME, 5, seed=2))
+    assert len({killer.name for killer in found}) == 5
+    for killer in found:
+        kills = killer.kills(vectors)
+        assert kills == [n for n, vector in enumerate(vectors) if killer(vector)]
+    assert any(killer.kills(vectors) for killer in found)
+
+
+def test_the_command_tells_and_writes(tiny, tmp_path):
+    out = tmp_path / "mutants.json"
+    arguments = [f"{tiny.path}:f", "--contract", "ONE", "--contract-file", tiny.contract_file]
+    result = CliRunner().invoke(
+        main, ["mutants", *arguments, "--sample", "6", "--workers", "1", "--json", str(out)]
+    )
+    assert result.exit_code == 0, result.output
+    assert "6 of" in result.output
+    written = json.loads(out.read_text())
+    assert written["tested"] == 6
+    assert all(row["proof"]["finding"] or row["reason"] for row in written["outcomes"])
+
+
+def test_the_command_refuses_what_there_is_not():
+    result = CliRunner().invoke(main, ["mutants", "nothing_of_ours"])
+    assert result.exit_code == 2
+    assert "function must be one of" in result.output
+    assert contracts.of("nothing_of_ours") == []
