@@ -119,6 +119,7 @@ def verify(
 @click.option("--contract", default="", help="What the function promises; guessed from our own names.")
 @click.option("--contract-file", default="", help="A Python file that defines the contract.")
 @click.option("--lengths", default="0-160", show_default=True, help="In bytes: 16-1100, or 16,17,512.")
+@click.option("--every-length", is_flag=True, help="Every length, by induction over the main loop.")
 @click.option("--key-bits", multiple=True, type=click.Choice(["128", "192", "256"]), help="Default: all.")
 @click.option("-I", "include", multiple=True, help="A folder of include files, for a .S file.")
 @click.option("-D", "define", multiple=True, help="A macro, for a .S file.")
@@ -131,6 +132,7 @@ def prove(
     contract: str,
     contract_file: str,
     lengths: str,
+    every_length: bool,
     key_bits: tuple[str, ...],
     include: tuple[str, ...],
     define: tuple[str, ...],
@@ -151,7 +153,7 @@ def prove(
     except (ValueError, OSError) as error:
         raise click.UsageError(str(error)) from None
     sizes = [int(bits) // 8 for bits in key_bits or ("128", "192", "256")]
-    raise SystemExit(command.prove(asked, which, sizes, workers, not no_cache, file))
+    raise SystemExit(command.prove(asked, which, sizes, workers, not no_cache, file, every=every_length))
 
 
 @main.command()

@@ -16,7 +16,7 @@ serves proofs, where inputs are expressions, and runs, where they are numbers. A
 from __future__ import annotations
 
 from aeskit.bits import BLOCK
-from aeskit.contracts.call import ANY, Buffer, Call, Contract, String, UInt32
+from aeskit.contracts.call import ANY, Buffer, Call, Contract, Length, String, UInt32
 from aeskit.contracts.modes import (
     cbc_chain,
     cbc_stealing,
@@ -32,7 +32,7 @@ from aeskit.contracts.modes import (
     xts_two_schedules,
 )
 
-__all__ = ["ALL", "ANY", "Buffer", "Call", "Contract", "String", "UInt32", "of"]
+__all__ = ["ALL", "ANY", "Buffer", "Call", "Contract", "Length", "String", "UInt32", "of"]
 
 STREAMS = (1, 2, 17)
 """How many messages at once: one, lanes to spare, and more than any implementation has lanes for."""

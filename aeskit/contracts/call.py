@@ -29,6 +29,8 @@ class Buffer:
     """What it must hold afterwards; None for unchanged."""
     aligned: bool = True
     """At a multiple of 64; else at an odd address."""
+    moves: bool = False
+    """Source and destination: what follows a message's first part lies further on in them."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,10 @@ class UInt32:
     """A 32-bit argument: the upper half of its register is undefined."""
 
     value: int
+
+
+class Length(int):
+    """The data's length as an argument: a proof for every length puts an unknown in its place."""
 
 
 class Call:
@@ -55,12 +61,14 @@ class Call:
         `length` is the data's, `key_size` a key's, both in bytes.
         """
         self.a, self._unknown, self.add = arithmetic, unknown, add
-        self.length, self.key_size, self.in_place = length, key_size, in_place
+        self.length, self.key_size, self.in_place = Length(length), key_size, in_place
         self.buffers: list[Buffer] = []
         self.registers: list[Buffer | UInt32 | int] = []
         self.public: set[str] = set()
         self.assumed: list[tuple[String, int, int]] = []
         self.source_data: String = None
+        self.following: dict[str, Callable[[int], String]] = {}
+        """Input name to what it must be for the rest of the message, behind a number of blocks."""
         self.on_public: Callable[[str], None] = lambda name: None
         """Hears the name of every public input before it is used."""
         self.note: Note | None = None
@@ -111,16 +119,22 @@ class Call:
         """Source and destination of `length` unknown bytes; in place they are one buffer."""
         self.source_data = self.unknown("data", self.length)
         if self.in_place:
-            both = self.writable("data", self.source_data)
-            return both, both
-        source = self.readable("source", self.source_data, aligned=False)
-        return source, self.writable("destination", self.unknown("old destination", self.length))
+            source = target = self.writable("data", self.source_data)
+        else:
+            source = self.readable("source", self.source_data, aligned=False)
+            target = self.writable("destination", self.unknown("old destination", self.length))
+        source.moves = target.moves = True
+        return source, target
 
     def _add(self, buffer: Buffer) -> Buffer:
         self.buffers.append(buffer)
         return buffer
 
     # ---- What is asked
+
+    def carries(self, name: str, after: Callable[[int], String]) -> None:
+        """The message's rest behind k blocks is a call of its own whose input `name` is after(k)."""
+        self.following[name] = after
 
     def arguments(self, *values: Buffer | UInt32 | int) -> None:
         """The integer arguments in order (System V AMD64: rdi, rsi, rdx, rcx, r8, r9, then the stack)."""

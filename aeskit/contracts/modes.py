@@ -20,10 +20,20 @@ def _xts_body(call: Call, direction: str, w: list[String], T: String) -> String:
     return body(call.a, w, T, call.source_data, call.note)
 
 
-def _advanced(call: Call, T: String) -> String:
-    for _ in range(call.length // BLOCK):
+def _advanced(call: Call, T: String, blocks: int | None = None) -> String:
+    for _ in range(call.length // BLOCK if blocks is None else blocks):
         T = call.a.mul_alpha(T)
     return T
+
+
+def _carry_tweak(call: Call, name: str, T: String, K2: list[String] | None) -> None:
+    """The rest's tweak is T ⊗ α^k; where the function encrypts an IV, the IV that gives this."""
+
+    def after(blocks: int) -> String:
+        later = _advanced(call, T, blocks)
+        return later if K2 is None else call.a.decrypt(K2, later)
+
+    call.carries(name, after)
 
 
 def xts_two_schedules(direction: str, flags: int) -> Callable[[Call], None]:
@@ -36,6 +46,7 @@ def xts_two_schedules(direction: str, flags: int) -> Callable[[Call], None]:
         given = call.unknown("tweak", BLOCK)
         tweak = call.writable("tweak", given)
         T = xts.first_tweak(call.a, K2, given, call.note) if flags & FIRST else given
+        _carry_tweak(call, "tweak", T, K2 if flags & FIRST else None)
         call.arguments(context, source, destination, call.length, tweak, UInt32(flags))
         call.must(destination, _xts_body(call, direction, K1, T))
         if flags & UPDATE:
@@ -55,6 +66,7 @@ def xts_one_schedule(direction: str) -> Callable[[Call], None]:
         key = call.readable("key", call.schedule(K1))
         source, destination = call.data()
         T = call.unknown("tweak", BLOCK)
+        _carry_tweak(call, "tweak", T, None)
         tweak = call.writable("tweak", T)
         call.arguments(key, source, destination, call.length, tweak)
         call.must(destination, _xts_body(call, direction, K1, T))
@@ -72,8 +84,10 @@ def xts_library(direction: str) -> Callable[[Call], None]:
         key2 = call.readable("key2", call.library_schedule(K2))
         source, destination = call.data()
         iv = call.unknown("iv", BLOCK)
+        T = xts.first_tweak(call.a, K2, iv, call.note)
+        _carry_tweak(call, "iv", T, K2)
         call.arguments(source, destination, call.length, key1, key2, call.readable("iv", iv, aligned=False))
-        call.must(destination, _xts_body(call, direction, K1, xts.first_tweak(call.a, K2, iv, call.note)))
+        call.must(destination, _xts_body(call, direction, K1, T))
 
     return setup
 
@@ -96,6 +110,7 @@ def ctr_128(call: Call) -> None:
     source, destination = call.data()
     T = call.unknown("counter", BLOCK, public=True)
     counter = call.writable("counter", T)
+    call.carries("counter", lambda k: call.a.block(call.a.counters(T, k + 1), k))
     call.arguments(call.readable("key", call.schedule(K)), source, destination, call.length, counter)
     call.must(destination, ctr.crypt_message(call.a, K, T, call.source_data, call.note))
     blocks = -(-call.length // BLOCK)
@@ -113,6 +128,7 @@ def ctr_64(call: Call) -> None:
     blocks = -(-call.length // BLOCK)
     call.assume(a.part(given, 0, 8), 0, (1 << 64) - max(blocks, 1))
     counter = call.readable("counter", given)
+    call.carries("counter", lambda k: a.join(call.add(a.part(given, 0, 8), k), a.part(given, 8, 16)))
     call.arguments(call.readable("key", call.schedule(K)), source, destination, call.length, counter)
     call.must(destination, ctr.crypt_message(a, K, given[::-1], call.source_data, call.note))
 
@@ -147,6 +163,7 @@ def cbc_chain(direction: str) -> Callable[[Call], None]:
         out = body(a, K, given, call.source_data, call.note)
         call.must(destination, out)
         chain = a.join(given, out if direction == "encrypt" else call.source_data)
+        call.carries("iv", lambda k: a.block(chain, k))
         call.must(iv, a.part(chain, call.length, call.length + BLOCK))
 
     return setup
@@ -193,12 +210,20 @@ def cbc_stealing(direction: str, stealing: int) -> Callable[[Call], None]:
         body = cts.encrypt_message if direction == "encrypt" else cts.decrypt_message
         out = body(a, K, given, call.source_data, form, call.note)
         call.must(destination, out)
+        call.carries("iv", lambda k: _last_of_chain(call, K, given, direction, k))
         ciphertext = out if direction == "encrypt" else call.source_data
         d = cts.tail(call.length)
         end = call.length - (d if call.length > BLOCK and cts.exchanged(d, form) else 0)
         call.must(iv, a.part(ciphertext, end - BLOCK, end))
 
     return setup
+
+
+def _last_of_chain(call: Call, K: list[String], iv: String, direction: str, blocks: int) -> String:
+    """C_k of CBC: the chain before the last two blocks is plain."""
+    data = call.a.part(call.source_data, 0, BLOCK * blocks)
+    chain = cbc.encrypt_message(call.a, K, iv, data) if direction == "encrypt" else data
+    return call.a.block(chain, blocks - 1)
 
 
 def ecb_blocks(direction: str) -> Callable[[Call], None]:

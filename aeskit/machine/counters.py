@@ -7,8 +7,9 @@ not tell, `Split` names the place at which the interval must be cut.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from aeskit.machine.decode import Instruction
 from aeskit.machine.errors import OutsideDomain, SecretDependence
@@ -23,8 +24,8 @@ Interval = tuple[int, int]
 class Split(Exception):
     """The run must be done once with `word` below `at` and once from there on."""
 
-    def __init__(self, word: Word, at: int, interval: Interval, step: int) -> None:
-        """`word` is the x, a multiple of `step`, of which `interval` was assumed."""
+    def __init__(self, word: Any, at: int, interval: Interval, step: int) -> None:
+        """`word` is the x, a multiple of `step`, of which `interval` was assumed, or a pair of them."""
         super().__init__(f"a counter must be split at {at:#x}")
         self.word, self.at = word, at
         self.halves = (interval[0], at - step), (at, interval[1])
@@ -49,6 +50,15 @@ class Predicate:
 
 
 @dataclass(frozen=True)
+class PairPredicate:
+    """Whether the sum of two unknowns, over the integers, is at least a threshold."""
+
+    one: Word
+    two: Word
+    threshold: int
+
+
+@dataclass(frozen=True)
 class Unknown:
     """A flag that no expression gives; reading it is an error that says why."""
 
@@ -60,11 +70,14 @@ class Counters:
     """The sums of one table of expressions, under assumptions."""
 
     expressions: Expressions
-    assumed: Mapping[Word, Interval] = field(default_factory=dict)
+    assumed: Mapping[Any, Interval] = field(default_factory=dict)
+    """By a base, or by two whose sum is meant."""
     public: frozenset[str] = frozenset()
     """Inputs that a branch may depend on."""
     _origin: dict[Word, tuple[Word, int]] = field(default_factory=dict)
     _added: dict[tuple[Word, int], Word] = field(default_factory=dict)
+    _derived: dict[Word, tuple[Word, int, int]] = field(default_factory=dict)
+    """A base that is (another + low) >> bits."""
     _names: dict[Word, frozenset[str]] = field(default_factory=dict)
 
     def origin(self, word: Word) -> tuple[Word, int]:
@@ -105,12 +118,18 @@ class Counters:
         return out
 
     def _sum_atoms(self, base: Word, constant: int) -> Word:
+        """Bits below the lowest set one of the constant stay; those above the largest sum are zero."""
         if not any(base):
             return tuple(constant.to_bytes(len(base), "little"))
-        clear = (-self.granularity(base)) % (1 << 8 * len(base))
-        masks = clear.to_bytes(len(base), "little")
-        atoms = (self.expressions.atom("sum", base, constant, index) for index in range(len(base)))
-        return tuple(self.expressions.map(keep(mask), atom) for mask, atom in zip(masks, atoms, strict=True))
+        size, out = len(base), []
+        largest = int.from_bytes(bytes(map(self.expressions.varying, base)), "little") + constant
+        low = (constant & -constant) - 1
+        high = (1 << min(largest.bit_length(), 8 * size)) - 1
+        masks = zip(low.to_bytes(size, "little"), (high & ~low).to_bytes(size, "little"), strict=True)
+        for index, (below, within) in enumerate(masks):
+            atom = self.expressions.atom("sum", base, constant, index)
+            out.append(self.expressions.combine(((keep(below), base[index]), (keep(within), atom))))
+        return tuple(out)
 
     def sum(self, x: Word, y: Word, minus: bool = False) -> Word | None:
         """x + y, or x − y; None where that is neither linear nor a counter and a constant."""
@@ -121,12 +140,66 @@ class Counters:
             if minus or self._overlap(x, y):
                 return self.add(x, -value if minus else value)
         elif minus:
-            return (0,) * len(x) if x == y else None
+            (base, c), (other, d) = self.origin(x), self.origin(y)
+            difference = (c - d) % (1 << 8 * len(x))
+            return tuple(difference.to_bytes(len(x), "little")) if base == other else None
         if is_constant(x) and self._overlap(x, y):
             return self.add(y, int.from_bytes(bytes(x), "little"))
         if self._overlap(x, y):
-            return None
+            return self._sum_of_two(x, y)
         return tuple(self.expressions.xor(a, b) for a, b in zip(x, y, strict=True))
+
+    def _sum_of_two(self, x: Word, y: Word) -> Word | None:
+        """Two public unknowns: a counter of their own; None for secret ones."""
+        if not self.names(x) | self.names(y) <= self.public:
+            return None
+        (a, c), (b, d) = self.origin(x), self.origin(y)
+        one, two = sorted((a, b))
+        base = tuple(self.expressions.atom("plus", one, two, index) for index in range(len(x)))
+        return self.add(base, c + d)
+
+    def carry(self, x: Word, y: Word) -> Predicate | PairPredicate | Unknown:
+        """Whether x + y exceeds its size, for two unknowns.
+
+        Over the integers x is its base plus an offset that may be negative; so is y. That is decided first.
+        """
+        if not self.names(x) | self.names(y) <= self.public:
+            return Unknown("the carry of a value that is not constant")
+        threshold = 1 << 8 * len(x)
+        for word in (x, y):
+            base, offset = self.origin(word)
+            wraps = offset and self.decide_either(self.between(base, threshold - offset, threshold - 1))
+            threshold -= offset - (1 << 8 * len(x)) * bool(wraps)
+        one, two = sorted((self.origin(x)[0], self.origin(y)[0]))
+        return PairPredicate(one, two, threshold)
+
+    def shifted_right(self, word: Word, bits: int, shift: Callable[[Word], Word]) -> Word | None:
+        """(x + c) >> bits as (x + c's low bits) >> bits, plus the rest of c; None where x + c may wrap.
+
+        `shift` is the linear map. So that lengths in blocks fold like lengths in bytes.
+        """
+        base, offset = self.origin(word)
+        size = 1 << 8 * len(word)
+        if base not in self.assumed or not any(base):
+            return None
+        first, last = self.assumed[base]
+        signed = offset - size if offset >= size // 2 else offset
+        low = signed % (1 << bits)
+        if first + signed < 0 or last + max(signed, low) >= size:
+            return None
+        blocks = shift(self.add(base, low))
+        self._derived[self.origin(blocks)[0]] = (base, low, bits)
+        return self.add(blocks, signed >> bits)
+
+    def bounds(self, base: Word) -> Interval:
+        """What is assumed of x."""
+        if base in self.assumed:
+            return self.assumed[base]
+        if base in self._derived:
+            source, low, bits = self._derived[base]
+            first, last = self.bounds(source)
+            return (first + low) >> bits, (last + low) >> bits
+        return 0, (1 << 8 * len(base)) - self.granularity(base)
 
     def _overlap(self, x: Word, y: Word) -> bool:
         """Whether a bit may be set in both, so that adding may carry."""
@@ -145,14 +218,28 @@ class Counters:
             return low <= offset <= high
         return Predicate(base, (low - offset) % modulus, (high - offset) % modulus)
 
-    def decide(self, question: Predicate) -> bool:
+    def decide_either(self, question: Predicate | bool) -> bool:
+        """An answer, whether it hangs on the assumptions or not."""
+        return question if isinstance(question, bool) else self.decide(question)
+
+    def _decide_pair(self, question: PairPredicate) -> bool:
+        one, two, key = self.bounds(question.one), self.bounds(question.two), (question.one, question.two)
+        first, last = self.assumed.get(key, (0, one[1] + two[1]))
+        first, last = max(first, one[0] + two[0]), min(last, one[1] + two[1])
+        if first >= question.threshold or last < question.threshold:
+            return bool(first >= question.threshold)
+        raise Split(key, question.threshold, (first, last), 1)
+
+    def decide(self, question: Predicate | PairPredicate) -> bool:
         """The answer under the assumptions; Split where they do not tell, SecretDependence for a secret x."""
+        if isinstance(question, PairPredicate):
+            return self._decide_pair(question)
         word, modulus = question.word, 1 << 8 * len(question.word)
         secret = self.names(word) - self.public
         if secret:
             raise SecretDependence(f"the run depends on {', '.join(sorted(secret))}")
         step = self.granularity(word)
-        first, last = self.assumed.get(word, (0, modulus - step))
+        first, last = self.bounds(word)
         low, high = question.low, question.high
         pieces = [(low, high)] if low <= high else [(0, high), (low, modulus - 1)]
         pieces = [(-(-start // step) * step, end // step * step) for start, end in pieces]

@@ -64,7 +64,8 @@ class Expressions:
         self.terms: list[Terms] = [()]
         self._numbers: dict[Terms, int] = {(): 0}
         self.atoms: list[tuple[Any, ...]] = []
-        """("input", name, index), ("forward" or "inverse", id), ("sum", base, constant, index)."""
+        """("input", name, index), ("forward" or "inverse", id), ("sum", base, constant, index) for a byte of
+        base + constant, ("plus", base, base, index) for one of the sum of two."""
         self._atoms: dict[tuple[Any, ...], int] = {}
         self._xor: dict[tuple[int, int], int] = {}
         self._varying: dict[int, int] = {0: 0}
@@ -173,8 +174,10 @@ class Expressions:
                 what = self.atoms[atom]
                 if what[0] == "input":
                     found.add(what[1])
+                elif what[0] in ("sum", "plus"):
+                    ahead += what[1] if what[0] == "sum" else what[1] + what[2]
                 else:
-                    ahead += [what[1]] if what[0] != "sum" else list(what[1])
+                    ahead.append(what[1])
         return found
 
 

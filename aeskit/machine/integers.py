@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 DATA = {"shld": (0, 1), "shrd": (0, 1), "rcl": (0, 2), "rcr": (0, 2)}
 """Sources that a linear body is linear in, others must be constant; the first alone where not listed."""
 
+FEW_BITS = 16
+"""A public word with at most so many unknown bits is taken value by value where it must be known."""
+
 Outcome = tuple[Any, Any, Any, Any]
 
 
@@ -64,7 +67,26 @@ class Integers:
         data = DATA.get(entry.name, (0,))
         if any(type(v) is not int for p, v in enumerate(values) if p not in data):
             raise outside(instruction, "a count or index that is not constant")
+        if entry.name == "shr":
+            whole = self._shift_counter(entry, bits, *values)
+            if whole is not None:
+                return whole
         return self._by_matrix(entry, bits, data, values)
+
+    def _shift_counter(self, entry: Scalar, bits: int, value: Any, count: int) -> Outcome | None:
+        """A public length or counter shifted right, its constant folded; the flags are given up."""
+        word, count = tuple(self.domain.to_bytes(value, bits // 8).tolist()), count % bits
+
+        def shift(inner: Word) -> Word:
+            padded = (*inner, *[0] * (8 - len(inner)))
+            out = self._by_matrix(entry, bits, (0,), (padded, count))[0]
+            return tuple(self.domain.to_bytes(out, bits // 8).tolist())
+
+        if not count or not self.domain.is_public(word):
+            return None
+        out = self.domain.counters.shifted_right(word, count, shift)
+        unknown = Unknown("the bits shifted out of a length")
+        return self._finish(entry, out, bits, unknown, unknown) if out else None
 
     def _by_matrix(self, entry: Scalar, bits: int, data: tuple[int, ...], values: tuple[Any, ...]) -> Outcome:
         """By the matrix of the body; its carry and overflow are linear too, or left alone."""
@@ -122,9 +144,18 @@ class Integers:
         total = domain.counters.sum(x, y, minus)
         total = total and domain.counters.sum(total, (carry, *[0] * (size - 1)), minus)
         if total is None:
+            self._choose(x, y)
             return self._single_bit(entry, bits, instruction, *values)
         cf = None if by_one else self._carry(x, y, carry, minus, bits)
         return self._finish(entry, total, bits, cf, Unknown("the overflow of a value that is not constant"))
+
+    def _choose(self, x: Word, y: Word) -> None:
+        """A sum of two public words of which one has few unknown bits: a case for each of its values."""
+        vary = self.domain.expressions.varying
+        for word in (x, y):
+            few = sum(vary(byte).bit_count() for byte in word) <= FEW_BITS
+            if few and not is_constant(word) and self.domain.is_public((*x, *y)):
+                self.domain.choose(word, tuple(vary(byte) for byte in word))
 
     def _equal(self, entry: Scalar, bits: int, x: Word, carry: int, minus: bool) -> Outcome:
         """x − x − carry is the carry's alone; x + x + carry is a shift."""
@@ -161,7 +192,7 @@ class Integers:
         unknown = Unknown("the carry of a value that is not constant")
         known = values[1] if values[1] is not None else values[0]
         if known is None:
-            return unknown
+            return unknown if minus or carry else counters.carry(x, y)
         if not minus:  # word + known + carry > top
             word = x if values[1] is not None else y
             return as_flag(counters.between(word, top - known - carry + 1, top))

@@ -59,6 +59,10 @@ class Memory:
         for region in regions:
             self.add(region)
 
+    def region(self, name: str) -> Region:
+        """The region of a name."""
+        return next(region for region in self.regions if region.name == name)
+
     def regions_from(self, address: int) -> list[Region]:
         """The regions at and above an address, upwards."""
         return self.regions[bisect_right(self._starts, address - 1) :]

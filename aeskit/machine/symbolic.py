@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from aeskit.machine.counters import Choose, Counters, Interval, Predicate, Unknown, Word, outside
+from aeskit.machine.counters import (
+    Choose,
+    Counters,
+    Interval,
+    PairPredicate,
+    Predicate,
+    Unknown,
+    Word,
+    outside,
+)
 from aeskit.machine.decode import Instruction
 from aeskit.machine.errors import SecretDependence
 from aeskit.machine.gf2 import CONSTANTS, Expressions, Plan, Symbols, basis, xor_arrays
@@ -38,6 +47,8 @@ class Symbolic:
         self._lanes = Lanes(self)
         self._integers = Integers(self)
         self._plans: dict[Any, Plan] = {}
+        self.stand_ins: dict[Word, int] = {}
+        """Unknown lengths in addresses, and the number that stands for each."""
         self._remembered: dict[Any, Array] = {}
 
     # ---- Linear bodies
@@ -135,21 +146,27 @@ class Symbolic:
         return compute
 
     def address(self, value: Any, instruction: Instruction) -> int:
-        """A register's value in an address: known, or chosen by a few bits of a public input."""
-        if type(value) is not int and self.is_public(value):
-            self._choose(value)
+        """A register's value in an address: known, standing for a length, or chosen by public bits."""
+        if type(value) is int:
+            return value
+        base, offset = self.counters.origin(value)
+        if base in self.stand_ins:
+            return (self.stand_ins[base] + offset) % (1 << 64)
+        if self.is_public(value):
+            self.choose(value)
         return self.number(value, instruction, "an address")
 
-    def _choose(self, value: Word) -> None:
-        """Choose for the first input byte that the value depends on through few bits."""
-        for byte in value:
+    def choose(self, value: Word, masks: tuple[int, ...] = (0xFF,) * 8) -> None:
+        """Raise Choose for the first byte of an input whose bits decide the bits `masks` of a value."""
+        for byte, mask in zip(value, masks, strict=False):
             for atom, matrix in self.expressions.terms[byte >> 8]:
                 what = self.expressions.atoms[atom]
-                bits = sum(1 << bit for bit in range(8) if matrix >> 8 * bit & 0xFF)
-                if what[0] == "input":
+                bits = sum(1 << bit for bit in range(8) if matrix >> 8 * bit & mask)
+                if what[0] == "input" and bits:
                     raise Choose(what[1], what[2], bits)
-                if what[0] == "sum":
-                    self._choose(what[1])
+                if what[0] == "sum" and bits:  # a bit of a sum hangs on those at and below it
+                    below = (1 << 8 * what[3] + bits.bit_length()) - 1
+                    self.choose(what[1], tuple(below.to_bytes(8, "little")))
 
     def number(self, value: Any, instruction: Instruction, what: str) -> int:
         """A value that must be known."""
@@ -159,7 +176,7 @@ class Symbolic:
 
     def flag(self, value: Any, instruction: Instruction) -> int:
         """A flag that decides where the run goes."""
-        if isinstance(value, Predicate):
+        if isinstance(value, Predicate | PairPredicate):
             return self._decide(value, instruction)
         if isinstance(value, Unknown):
             raise SecretDependence(f"a branch depends on {value.reason}: {instruction.where()}")
@@ -167,7 +184,7 @@ class Symbolic:
             raise SecretDependence(f"a branch depends on {self.depends((value,))}: {instruction.where()}")
         return int(value)
 
-    def _decide(self, question: Predicate, instruction: Instruction) -> int:
+    def _decide(self, question: Predicate | PairPredicate, instruction: Instruction) -> int:
         try:
             return int(self.counters.decide(question))
         except SecretDependence as error:
@@ -175,7 +192,7 @@ class Symbolic:
 
     def bit(self, value: Any, instruction: Instruction) -> int:
         """A flag in a sum: 0, 1 or the id of a byte whose bit 0 it is."""
-        if isinstance(value, Predicate):
+        if isinstance(value, Predicate | PairPredicate):
             return self._decide(value, instruction)
         if isinstance(value, Unknown):
             raise outside(instruction, f"a flag that depends on {value.reason}")
@@ -202,7 +219,7 @@ class Symbolic:
 
     def decided(self, question: Predicate | bool) -> bool:
         """A question's answer under the assumptions."""
-        return question if isinstance(question, bool) else self.counters.decide(question)
+        return self.counters.decide_either(question)
 
     def is_zero(self, word: Word) -> Any:
         """Whether a word is 0, as a flag."""

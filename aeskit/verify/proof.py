@@ -7,14 +7,14 @@ registers that it must keep. The run is one path, or one a case where a public c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aeskit.contracts import ANY, Buffer, Call, Contract, UInt32
+from aeskit.contracts import ANY, Buffer, Call, Contract, Length, UInt32
 from aeskit.machine.counters import Choose, Interval, Split, Unknown, Word
 from aeskit.machine.decode import GPR_NAMES
 from aeskit.machine.errors import MachineError, SecretDependence
@@ -32,10 +32,15 @@ ARGUMENTS = (7, 6, 2, 1, 8, 9)
 SAVED = (3, 5, 12, 13, 14, 15)
 """rbx rbp r12 to r15."""
 FIRST_BUFFER = 0x2000_0000_0000
-BUFFER_STEP = 0x1_0000_0000
+BUFFER_STEP = 0x200_0000_0000
 ODD = 0x35
 """What is added to the address of a buffer that need not be aligned."""
+FRAME = 4096
+"""Bytes of the stack above its pointer at entry."""
 MAX_CASES = 8192
+KEPT_CALLS = 256
+LENGTH = "length"
+"""The input that stands for the length in a proof for every length."""
 
 
 class UnsetMask:
@@ -48,10 +53,18 @@ class UnsetMask:
 
 
 @dataclass(frozen=True)
+class Head:
+    """A loop's head, and the registers that nothing behind it reads before they are written."""
+
+    address: int
+    dead: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Assumption:
     """One case: intervals of counters, and fixed bits of public inputs as (name, index, mask, value)."""
 
-    intervals: tuple[tuple[Word, Interval], ...] = ()
+    intervals: tuple[tuple[Any, Interval], ...] = ()
     bits: tuple[tuple[str, int, int, int], ...] = ()
 
     def halves(self, split: Split) -> Iterator[Assumption]:
@@ -59,6 +72,14 @@ class Assumption:
         others = tuple(item for item in self.intervals if item[0] != split.word)
         for half in split.halves:
             yield replace(self, intervals=(*others, (split.word, half)))
+
+    def chosen(self, choices: list[tuple[str, int, int]]) -> list[Assumption]:
+        """A case for every value of the bits that were found to choose an address."""
+        cases = [self]
+        for name, index, mask in choices:
+            values = [value for value in range(256) if value & ~mask == 0]
+            cases = [replace(c, bits=(*c.bits, (name, index, mask, v))) for c in cases for v in values]
+        return cases
 
 
 @dataclass(frozen=True)
@@ -73,6 +94,8 @@ class Proof:
     cases: int = 0
     steps: int = 0
     findings: tuple[str, ...] = ()
+    from_head: bool = False
+    """Whether the run forgot at the main loop's head what the induction does not carry."""
 
     @property
     def proved(self) -> bool:
@@ -103,87 +126,135 @@ class Prover:
         self._gpr = [tuple(inputs(f"{name} at entry", 8).tolist()) for name in GPR_NAMES]
         self._stack = inputs("the stack at entry", STACK_SIZE)
         self._calls: dict[Any, Call] = {}
+        self.loops: dict[str, Any] = {}
+        """Main loops that were closed for another key size, layout or contract: where to begin."""
         self._choices: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
 
     def prove(
-        self, function: str, contract: Contract, length: int, key_size: int, in_place: bool = False
+        self,
+        function: str,
+        contract: Contract,
+        length: int,
+        key_size: int,
+        in_place: bool = False,
+        head: Head | None = None,
     ) -> Proof:
-        """Run every case of one length; findings are sentences, none when it is proved."""
-        proof = Proof(function, contract.name, length, key_size, in_place)
+        """Run every case of one length; findings are sentences, none when it is proved.
+
+        With `head` the run must come to that place, where all that is thought dead is made unknown.
+        """
+        proof = Proof(function, contract.name, length, key_size, in_place, from_head=head is not None)
+        choices = self._choices.setdefault((function, contract.name), [])
         cases = steps = 0
-        todo = list(self._chosen(function, contract))
+        todo = Assumption().chosen(choices)
         while todo:
             if cases + len(todo) > MAX_CASES:
                 return replace(proof, findings=(f"more than {MAX_CASES} cases of the counter",))
             assumption = todo.pop()
             try:
-                findings = self._case(function, contract, length, key_size, in_place, assumption)
+                findings = self._case(
+                    function, self.call(contract, length, key_size, in_place, assumption), head
+                )
             except Split as split:
                 todo += assumption.halves(split)
                 continue
             except Choose as choice:
-                known = self._choices.setdefault((function, contract.name), [])
-                known.append((choice.name, choice.index, choice.mask))
-                cases, todo = 0, list(self._chosen(function, contract))
+                choices.append((choice.name, choice.index, choice.mask))
+                cases, todo = 0, Assumption().chosen(choices)
                 continue
             cases, steps = cases + 1, steps + self.machine.steps
             if findings:
                 return replace(proof, cases=cases, steps=steps, findings=tuple(findings))
         return replace(proof, cases=cases, steps=steps)
 
-    def _chosen(self, function: str, contract: Contract) -> Iterator[Assumption]:
-        """A case for every value of the bits that were found to choose an address."""
-        cases = [Assumption()]
-        for name, index, mask in self._choices.get((function, contract.name), []):
-            values = [value for value in range(256) if value & ~mask == 0]
-            cases = [replace(c, bits=(*c.bits, (name, index, mask, v))) for c in cases for v in values]
-        yield from cases
+    def _case(self, function: str, call: Call, head: Head | None) -> list[str]:
+        self.place(call)
+        try:
+            self.machine.start(function)
+            if head is not None:
+                self.machine.resume(self.limit, until=lambda rip: rip == head.address)
+                if self.machine.finished:
+                    return [f"the run does not come to the loop at {head.address:#x}"]
+                changed = list(self.forget(head, call))
+                if changed:
+                    return changed
+            self.machine.resume(self.limit)
+        except MachineError as error:
+            return [str(error)]
+        return [*self.wrong_bytes(call, head), *self._wrong_registers()]
 
-    # ---- One case
+    def forget(self, head: Head, call: Call) -> Iterator[str]:
+        """Make unknown what is thought dead at a loop's head: registers, buffers, the flags.
 
-    def _case(
+        A buffer that must stay as it was is a finding if it has been written before.
+        """
+        state, inputs = self.machine.state, self.domain.expressions.inputs
+        buffers = {f"[{buffer.name}]": buffer for buffer in call.buffers}
+        regions = {f"[{region.name}]": region for region in self.machine.memory.regions_from(FIRST_BUFFER)}
+        for name in head.dead:
+            if name.startswith("stack "):
+                at = 8 * int(name.split()[1])
+                self.machine.stack.data[at : at + 8] = inputs(f"{name} at the loop", 8)
+            elif name in buffers:
+                unchanged = (regions[name].data == buffers[name].data).all()
+                if buffers[name].expected is None and not unchanged:
+                    yield f"{buffers[name].name} is written before the loop, but must not change"
+                regions[name].data[...] = inputs(f"{name} at the loop", len(buffers[name].data))
+            elif name in GPR_NAMES:
+                state.gpr[GPR_NAMES.index(name)] = tuple(inputs(f"{name} at the loop", 8).tolist())
+            elif name[0] == "k":
+                state.k[int(name[1:])] = UnsetMask()  # type: ignore[call-overload]
+            else:
+                number, lane = map(int, name[3:-1].split("["))
+                state.v[number, 16 * lane : 16 * lane + 16] = inputs(f"{name} at the loop", 16)
+        self._unset_flags("the flags at the loop's head")
+
+    def _unset_flags(self, what: str) -> None:
+        state, unset = self.machine.state, Unknown(what)
+        state.cf = state.pf = state.af = state.zf = state.sf = state.of = unset
+
+    # ---- The call
+
+    def call(
         self,
-        function: str,
         contract: Contract,
         length: int,
         key_size: int,
         in_place: bool,
         assumption: Assumption,
-    ) -> list[str]:
-        self.domain.counters.assumed = dict(assumption.intervals)
-        self.domain.counters.public = frozenset(name for name, *_ in assumption.bits)
-        call = self._call(contract, length, key_size, in_place, assumption)
-        self._assume(call)
-        self.domain.counters.public = frozenset(call.public)
-        addresses = self._place(call)
-        try:
-            self.machine.call(function, self.limit)
-        except MachineError as error:
-            return [str(error)]
-        return [*self._wrong_bytes(call), *self._wrong_registers(addresses)]
-
-    def _call(
-        self, contract: Contract, length: int, key_size: int, in_place: bool, assumption: Assumption
+        given: Mapping[str, Ids] | None = None,
     ) -> Call:
-        """The call as the contract sets it up; the last few are kept, for another function's turn."""
+        """The call as the contract sets it up; the last few are kept, for another function's turn.
+
+        `given` are inputs that are not unknown. The assumption holds from here on.
+        """
+        counters = self.domain.counters
+        counters.assumed = dict(assumption.intervals)
+        counters.public = frozenset(name for name, *_ in assumption.bits) | {LENGTH}
         key = (contract, length, key_size, in_place, assumption)
-        call = self._calls.get(key)
+        call = self._calls.get(key) if given is None else None
         if call is None:
-            call = Call(self.model, self._input(assumption), self._add, length, key_size, in_place)
+            unknown = self._inputs(assumption, given or {})
+            call = Call(self.model, unknown, self._add, length, key_size, in_place)
             call.on_public = self._make_public
             contract.setup(call)
-            if len(self._calls) >= 256:
+            if len(self._calls) >= KEPT_CALLS:
                 self._calls.clear()
-            self._calls[key] = call
+            if given is None:
+                self._calls[key] = call
+        self._assume(call)
+        counters.public = frozenset(call.public) | {LENGTH}
         return call
 
     def _make_public(self, name: str) -> None:
         self.domain.counters.public |= {name}
 
-    def _input(self, assumption: Assumption) -> Any:
+    def _inputs(self, assumption: Assumption, given: Mapping[str, Ids]) -> Any:
         expressions = self.domain.expressions
 
         def unknown(name: str, size: int) -> Ids:
+            if name in given:
+                return given[name]
             ids = expressions.inputs(name, size)
             for where, index, mask, value in assumption.bits:
                 if where == name:
@@ -196,41 +267,44 @@ class Prover:
         return np.array(self.domain.counters.add(tuple(word.tolist()), number), np.int64)
 
     def _assume(self, call: Call) -> None:
+        counters = self.domain.counters
         for word, low, high in call.assumed:
-            base, offset = self.domain.counters.origin(tuple(word.tolist()))
-            step = self.domain.counters.granularity(base)
-            first, last = self.domain.counters.assumed.get(base, (0, (1 << 8 * len(base)) - step))
+            base, offset = counters.origin(tuple(word.tolist()))
+            step = counters.granularity(base)
+            first, last = counters.assumed.get(base, (0, (1 << 8 * len(base)) - step))
             bounds = (max(first, low - offset, 0), min(last, (high - offset) // step * step))
-            self.domain.counters.assumed = {**self.domain.counters.assumed, base: bounds}
+            counters.assumed = {**counters.assumed, base: bounds}
 
-    def _place(self, call: Call) -> dict[int, int]:
-        """Memory and registers as the call finds them; the address of each buffer by its identity."""
+    def place(self, call: Call, shift: int = 0, length: Word | None = None) -> None:
+        """Memory and registers as the call finds them.
+
+        Source and destination lie `shift` bytes further on; `length` stands in the length's place.
+        """
         addresses, regions = {}, []
         for number, buffer in enumerate(call.buffers):
             address = FIRST_BUFFER + BUFFER_STEP * number + (0 if buffer.aligned else ODD + 16 * number)
-            addresses[id(buffer)] = address
-            rights = "rw" if buffer.writable else "r"
+            addresses[id(buffer)] = address = address + shift * buffer.moves
             if len(buffer.data):
+                rights = "rw" if buffer.writable else "r"
                 regions.append(Region(buffer.name, address, buffer.data.copy(), rights))
         self.machine.reset(regions, self._stack)
         state = self.machine.state
         state.v[...] = self._v
         state.k[:] = [UnsetMask()] * 8  # type: ignore[list-item]
-        stack_pointer = state.gpr[4]
-        state.gpr[:] = self._gpr
-        state.gpr[4] = stack_pointer
-        unset = Unknown("the flags at entry")
-        state.cf = state.pf = state.af = state.zf = state.sf = state.of = unset
+        state.gpr[:] = [*self._gpr[:4], state.gpr[4], *self._gpr[5:]]
+        self._unset_flags("the flags at entry")
         for number, value in enumerate(call.registers):
-            self._argument(number, value, addresses)
-        return addresses
+            whole = isinstance(value, Length) and length is not None
+            self._argument(number, length if whole else value, addresses)
 
-    def _argument(self, number: int, value: Buffer | UInt32 | int, addresses: dict[int, int]) -> None:
+    def _argument(self, number: int, value: Any, addresses: dict[int, int]) -> None:
         state = self.machine.state
-        given: Any = addresses[id(value)] if isinstance(value, Buffer) else value
+        given = addresses[id(value)] if isinstance(value, Buffer) else value
         if isinstance(value, UInt32):
             upper = self.domain.expressions.inputs(f"the upper half of argument {number + 1}", 4)
             given = (*value.value.to_bytes(4, "little"), *upper.tolist())
+        elif isinstance(given, int):
+            given = int(given)
         if number < len(ARGUMENTS):
             state.gpr[ARGUMENTS[number]] = given
         else:
@@ -239,10 +313,13 @@ class Prover:
 
     # ---- What is compared
 
-    def _wrong_bytes(self, call: Call) -> Iterator[str]:
+    def wrong_bytes(self, call: Call, head: Head | None = None) -> Iterator[str]:
+        """The buffers that do not hold what the contract asks for; with `head` see `forget`."""
         regions = self.machine.memory.regions_from(FIRST_BUFFER)
         for buffer, region in zip((b for b in call.buffers if len(b.data)), regions, strict=False):
             expected = buffer.data if buffer.expected is None else buffer.expected
+            if buffer.expected is None and head is not None and f"[{buffer.name}]" in head.dead:
+                expected = self.domain.expressions.inputs(f"[{buffer.name}] at the loop", len(buffer.data))
             if expected is ANY:
                 continue
             wrong = np.flatnonzero(region.data != expected)
@@ -251,13 +328,13 @@ class Prover:
                 kind = "changed" if buffer.expected is None else "not what the model says"
                 yield f"{buffer.name}: block {block} byte {byte} is {kind} ({len(wrong)} bytes in all)"
 
-    def _wrong_registers(self, addresses: dict[int, int]) -> Iterator[str]:
+    def _wrong_registers(self) -> Iterator[str]:
         gpr = self.machine.state.gpr
         for number in SAVED:
             if gpr[number] != self._gpr[number]:
                 yield f"{GPR_NAMES[number]} is not what it was at entry, as the ABI asks"
-        if gpr[4] != STACK_TOP - 4096:
+        if gpr[4] != STACK_TOP - FRAME:
             yield "rsp is not what it was at entry"
-        frame = STACK_SIZE - 4096
-        if (self.machine.stack.data[frame + 64 :] != self._stack[frame + 64 :]).any():
+        above = STACK_SIZE - FRAME + 64
+        if (self.machine.stack.data[above:] != self._stack[above:]).any():
             yield "the caller's part of the stack was written"

@@ -15,7 +15,15 @@ import aeskit
 from aeskit.machine.loader import Image
 from aeskit.verify.proof import Proof
 
-PROVERS = ("contracts", "bits.py", "models", "machine", "verify/proof.py", "verify/symbolic_models.py")
+PROVERS = (
+    "contracts",
+    "bits.py",
+    "models",
+    "machine",
+    "verify/proof.py",
+    "verify/every_length.py",
+    "verify/symbolic_models.py",
+)
 
 
 @cache
@@ -78,7 +86,7 @@ class Cache:
 
 def key(code: str, proof: Proof) -> str:
     """What names one proof."""
-    layout = "in" if proof.in_place else "out"
+    layout = ("in" if proof.in_place else "out") + " from head" * proof.from_head
     return f"{code} {proof.function} {proof.contract} {proof.length} {proof.key_size} {layout}"
 
 

@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from aeskit import contracts
 from aeskit.contracts import Contract
 from aeskit.machine.loader import Image, load
 from aeskit.verify import proof_cache
+from aeskit.verify.every_length import Closed, EveryLength
 from aeskit.verify.proof import Proof, Prover
+
+T = TypeVar("T")
 
 CHUNK = 24
 """Lengths that a worker takes at a time, all functions of one key size together."""
@@ -53,23 +57,34 @@ class Job:
     code: str = ""
     patient: bool = False
     """Go on with a function after a proof of it has failed."""
+    closed: tuple[Closed, ...] = ()
+    """Loops that were closed: only the lengths below their first one are asked."""
 
-    def proofs(self) -> Iterator[tuple[Target, Contract, int, bool]]:
-        """Target, contract, length and layout, those of one length and layout together."""
+    def proofs(self) -> Iterator[tuple[Target, Contract, Proof, Closed | None]]:
+        """What is to be proved, without its outcome; those of one length and layout together."""
         promises = {target: target.promise() for target in self.targets}
+        loops = {(c.function, c.contract, c.in_place): c for c in self.closed if c.key_size == self.key_size}
         for length in self.lengths:
             for in_place in self.layouts:
                 for target, contract in promises.items():
-                    if self._asked(target, contract, length, in_place):
-                        yield target, contract, length, in_place
+                    loop = loops.get((target.function, target.contract, in_place))
+                    if self._asked(contract, length, in_place) and (not self.closed or below(loop, length)):
+                        head = loop is not None and length >= loop.base()
+                        proof = Proof(
+                            target.function, contract.name, length, self.key_size, in_place, from_head=head
+                        )
+                        if proof_cache.key(self.code, proof) not in self.skip:
+                            yield target, contract, proof, loop if head else None
 
-    def _asked(self, target: Target, contract: Contract, length: int, in_place: bool) -> bool:
+    def _asked(self, contract: Contract, length: int, in_place: bool) -> bool:
         if self.key_size not in contract.key_sizes or length not in contract.lengths(length, length):
             return False
-        if in_place and not (contract.in_place and contract.has_length):
-            return False
-        proof = Proof(target.function, contract.name, length, self.key_size, in_place)
-        return proof_cache.key(self.code, proof) not in self.skip
+        return not in_place or (contract.in_place and contract.has_length)
+
+
+def below(loop: Closed | None, length: int) -> bool:
+    """Whether a length must be proved by itself."""
+    return loop is not None and length < loop.first
 
 
 def find_contract(name: str, file: str = "") -> Contract:
@@ -119,42 +134,69 @@ def prove(
     workers: int | None = None,
     cache: proof_cache.Cache | None = None,
     told: Callable[[int, int], None] = lambda done, total: None,
+    closed: Sequence[Closed] = (),
     patient: bool = False,
 ) -> list[Proof]:
     """Prove every target (of one file) at every length, key size and layout; `told` hears (done, all).
 
-    A failed proof ends its function's turn unless `patient`: the others go on.
+    With `closed` loops only what they leave to prove. A failed proof ends its function's turn unless
+    `patient`: the others go on.
     """
     image = targets[0].image()
     own_contract = targets[0].contract_file
     code = proof_cache.code(image, Path(own_contract).read_bytes() if own_contract else b"")
     known = cache.known(code) if cache else {}
-    pieces = jobs(targets, lengths, key_sizes, code)
-    every = [
-        proof_cache.key(code, Proof(t.function, c.name, n, job.key_size, place))
-        for job in pieces
-        for t, c, n, place in job.proofs()
-    ]
+    pieces = [replace(job, closed=tuple(closed)) for job in jobs(targets, lengths, key_sizes, code)]
+    every = [proof_cache.key(code, proof) for job in pieces for _, _, proof, _ in job.proofs()]
     found = [known[name] for name in every if name in known]
-    skip = frozenset(known)
-    pieces = [replace(piece, skip=skip, patient=patient) for piece in pieces]
+    pieces = [replace(job, skip=frozenset(known), patient=patient) for job in pieces]
     total = len(every)
     told(len(found), total)
-    for proofs in _run([p for p in pieces if next(p.proofs(), None)], workers):
+    for proofs in _run(work, [p for p in pieces if next(p.proofs(), None)], workers):
         found += proofs
         if cache:
             cache.store(code, proofs)
         told(len(found), total)
-    return found
+    return sorted(found, key=lambda p: (p.function, p.contract, p.key_size, p.length, p.in_place))
 
 
-def _run(pieces: list[Job], workers: int | None) -> Iterator[list[Proof]]:
+def close(
+    targets: Sequence[Target],
+    key_sizes: Sequence[int] = (16, 24, 32),
+    workers: int | None = None,
+    told: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Closed]:
+    """Close the main loop of every target with a length, for each key size and layout."""
+    of_function: dict[str, list[Target]] = {}
+    for target in targets:
+        if target.promise().has_length:
+            of_function.setdefault(target.function, []).append(target)
+    pieces = [Job(tuple(group), (), size) for group in of_function.values() for size in key_sizes]
+    found: list[Closed] = []
+    for closed in _run(close_job, pieces, workers):
+        found += closed
+        told(len(found), 2 * len(key_sizes) * sum(map(len, of_function.values())))
+    return sorted(found, key=lambda c: (c.function, c.contract, c.key_size, c.in_place))
+
+
+def close_job(job: Job) -> list[Closed]:
+    """Close the loop of one function for all its contracts."""
+    prover, out = _prover(job), []
+    for target in job.targets:
+        contract = target.promise()
+        for in_place in job.layouts if contract.in_place else (False,):
+            if job.key_size in contract.key_sizes:
+                out.append(EveryLength(prover, target.function, contract, job.key_size, in_place).close())
+    return out
+
+
+def _run(task: Callable[[Job], list[T]], pieces: list[Job], workers: int | None) -> Iterator[list[T]]:
     count = min(workers or os.cpu_count() or 1, len(pieces))
     if count <= 1:
-        yield from map(work, pieces)
+        yield from map(task, pieces)
         return
     with ProcessPoolExecutor(count) as pool:
-        waiting: set[Future[list[Proof]]] = {pool.submit(work, piece) for piece in pieces}
+        waiting: set[Future[list[T]]] = {pool.submit(task, piece) for piece in pieces}
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
@@ -164,18 +206,39 @@ def _run(pieces: list[Job], workers: int | None) -> Iterator[list[Proof]]:
 _PROVERS: dict[Target, Prover] = {}
 
 
-def work(job: Job) -> list[Proof]:
-    """Do one job in this process; its prover is kept for the next."""
+def _prover(job: Job) -> Prover:
+    """This process's prover of a job's file; kept from job to job."""
     key = Target(job.targets[0].path, "", "", job.targets[0].include, job.targets[0].define)
     prover = _PROVERS.get(key)
     if prover is None or len(prover.domain.expressions.terms) > LARGE:
         prover = _PROVERS[key] = Prover(job.targets[0].image())
-    out, failed = [], set()
-    for target, contract, length, in_place in job.proofs():
+    return prover
+
+
+def work(job: Job) -> list[Proof]:
+    """Do one job in this process."""
+    prover, failed = _prover(job), set()
+    out: list[Proof] = []
+    for target, contract, asked, loop in job.proofs():
         if target in failed:
             continue
-        proof = prover.prove(target.function, contract, length, job.key_size, in_place)
+        head = loop.head if loop else None
+        proof = prover.prove(target.function, contract, asked.length, job.key_size, asked.in_place, head)
+        if loop and proof.proved and not _model_agrees(prover, contract, loop, asked.length):
+            proof = replace(proof, findings=("the model's rest is not the model of the rest",))
         out.append(proof)
         if not proof.proved and not job.patient:
             failed.add(target)
     return out
+
+
+def _model_agrees(prover: Prover, contract: Contract, loop: Closed, length: int) -> bool:
+    """The model's own step, asked once for all functions of a stride."""
+    key = (contract.name, loop.key_size, loop.in_place, loop.stride, length)
+    if key not in _AGREED:
+        every = EveryLength(prover, loop.function, contract, loop.key_size, loop.in_place)
+        _AGREED[key] = every.model_agrees(length, loop.stride)
+    return _AGREED[key]
+
+
+_AGREED: dict[tuple[str, int, bool, int, int], bool] = {}

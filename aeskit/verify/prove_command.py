@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from rich.table import Table
 
 from aeskit import contracts
 from aeskit.verify import proofs
+from aeskit.verify.every_length import Closed
 from aeskit.verify.proof import Proof
 from aeskit.verify.proof_cache import Cache
 from aeskit.verify.proofs import Target
@@ -74,8 +76,9 @@ def prove(
     cached: bool,
     file: str | None,
     console: Console | None = None,
+    every: bool = False,
 ) -> int:
-    """Prove and show; 0 where everything is proved, 1 where something is not."""
+    """Prove and show; 0 where everything is proved, 1 where something is not. With `every`, every length."""
     console = console or Console()
     columns = (
         TextColumn("prove"),
@@ -85,8 +88,14 @@ def prove(
         TimeRemainingColumn(),
     )
     began = time.monotonic()
+    closed: list[Closed] = []
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("prove", total=None)
+        if every:
+            closed = proofs.close(
+                asked, key_sizes, workers, lambda done, total: bar.update(task, completed=done, total=total)
+            )
+            which = list(range(max((c.first for c in closed if not c.findings), default=0)))
         found = proofs.prove(
             asked,
             which,
@@ -94,12 +103,47 @@ def prove(
             workers,
             Cache() if cached else None,
             lambda done, total: bar.update(task, completed=done, total=total),
+            [c for c in closed if not c.findings],
         )
     show(found, time.monotonic() - began, console)
+    if every:
+        show_loops(closed, asked, console)
     if file:
         rows = [proof.__dict__ | {"proved": proof.proved} for proof in found]
-        Path(file).write_text(json.dumps({"aeskit_proofs": 1, "proofs": rows}, indent=1), encoding="utf-8")
-    return 0 if found and all(proof.proved for proof in found) else 1
+        loops = [asdict(c) | {"head": c.head.address, "dead": sorted(c.head.dead)} for c in closed]
+        document = {"aeskit_proofs": 1, "proofs": rows, "loops": loops}
+        Path(file).write_text(json.dumps(document, indent=1), encoding="utf-8")
+    fine = all(proof.proved for proof in found) and not any(c.findings for c in closed)
+    return 0 if found and fine else 1
+
+
+def show_loops(closed: list[Closed], asked: list[Target], console: Console) -> None:
+    """What every length rests on: a line a loop, or why it is not closed."""
+    lines: dict[str, list[Closed]] = defaultdict(list)
+    for loop in closed:
+        lines[_line(loop)].append(loop)
+    console.print("Every length, below 2^40 bytes, by induction over the main loop:")
+    for line, loops in sorted(lines.items()):
+        bits = " ".join(str(8 * n) for n in sorted({c.key_size for c in loops}))
+        names = " ".join(sorted({c.contract for c in loops}))
+        console.print(f"- {line} ({names}; {bits} bits)", markup=False, highlight=False)
+
+
+def _line(loop: Closed) -> str:
+    if loop.findings:
+        return f"{loop.function}: {loop.findings[0]}"
+    passes = "" if loop.passes == 1 else f", {loop.passes} passes a step"
+    return (
+        f"{loop.function}: {loop.stride} bytes a step{passes}; from {loop.first} bytes on by induction, "
+        f"below one by one; carried: {carried(loop.carried)}"
+    )
+
+
+def carried(names: tuple[str, ...]) -> str:
+    """Registers in short: the stack in bytes, vector registers without their lanes."""
+    stack = sum(name.startswith("stack ") for name in names)
+    registers = dict.fromkeys(name.split("[")[0] for name in names if not name.startswith("stack "))
+    return ", ".join([*registers, *([f"{8 * stack} bytes of the stack"] if stack else [])])
 
 
 def show(found: list[Proof], seconds: float, console: Console) -> None:

@@ -26,6 +26,9 @@ def evaluate(expressions, byte, inputs):
         elif what[0] == "sum":
             base = int.from_bytes(bytes(evaluate(expressions, b, inputs) for b in what[1]), "little")
             value = (base + what[2]) >> 8 * what[3] & 0xFF
+        elif what[0] == "plus":
+            both = (bytes(evaluate(expressions, b, inputs) for b in word) for word in what[1:3])
+            value = sum(int.from_bytes(w, "little") for w in both) >> 8 * what[3] & 0xFF
         else:
             value = (aes.SBOX if what[0] == "forward" else aes.INV_SBOX)[
                 evaluate(expressions, what[1], inputs)

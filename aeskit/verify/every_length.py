@@ -1,0 +1,361 @@
+"""Proof for every length: the main loop closed by induction, what is shorter proved length by length.
+
+The length is an unknown n. From entry the run comes to the main loop's head; one pass later it is there
+again. That second state must be the one in which another call arrives there: the call for the message's
+rest, with n − s bytes, source and destination s bytes further on, and the tweak, counter or IV that the
+contract says follows; and the first s bytes of output must be the model's. So what n bytes do behind the
+first pass is what n − s bytes do from the head on, and by induction every length ends as the lengths from
+`first` − s to `first` − 1 do. Those, and all that are shorter, are proved one by one, by runs that forget at
+the head what the induction does not carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aeskit.bits import BLOCK
+from aeskit.contracts import ANY, Buffer, Call, Contract
+from aeskit.machine.counters import Choose, Split, Word
+from aeskit.machine.decode import GPR_NAMES
+from aeskit.machine.errors import MachineError
+from aeskit.machine.memory import Region
+from aeskit.verify.proof import FIRST_BUFFER, LENGTH, SAVED, Assumption, Head, Ids, Prover
+
+LONGEST = 1 << 40
+"""Lengths are below this, a tebibyte."""
+WINDOW = 2304
+"""Bytes of the buffers before the stride is known."""
+STANDS_FOR = 1 << 40
+"""What an unknown length is in an address: so far away that the buffer's two ends do not meet."""
+TAIL = 48
+PASSES = (1, 2)
+ROUNDS = 8
+"""How often registers may turn out dead before the search is given up."""
+
+
+class NotClosed(Exception):
+    """The induction does not close, and why."""
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A loop that the induction closes: what it rests on."""
+
+    function: str
+    contract: str
+    key_size: int
+    in_place: bool
+    head: Head = field(default_factory=lambda: Head(0))
+    stride: int = 0
+    passes: int = 1
+    """Passes of the loop in a step of the induction: 2 where two sets of registers or memory take turns."""
+    first: int = 0
+    """Every length from here on follows; those below must be proved one by one."""
+    carried: tuple[str, ...] = ()
+    """Registers that a pass changes and the next one needs."""
+    cases: int = 0
+    findings: tuple[str, ...] = ()
+
+    def base(self) -> int:
+        """The lengths from here to `first` − 1 must be proved from the head on."""
+        return self.first - self.stride
+
+
+@dataclass
+class _State:
+    """What a run left when it stood at the head."""
+
+    gpr: list[Any]
+    v: NDArray[Any]
+    k: list[Any]
+    stack: NDArray[Any]
+    regions: dict[str, tuple[int, NDArray[Any]]]
+
+
+@dataclass
+class EveryLength:
+    """The induction for one function, contract, key size and layout."""
+
+    prover: Prover
+    function: str
+    contract: Contract
+    key_size: int
+    in_place: bool
+    choices: list[tuple[str, int, int]] = field(default_factory=list)
+    window: int = WINDOW
+    tail: int = 0
+    """Bytes at the end of source and destination that the run reaches by the length."""
+
+    def close(self) -> Closed:
+        """Find the loop and close it; the findings say why where that fails."""
+        blank = Closed(self.function, self.contract.name, self.key_size, self.in_place)
+        said = ""
+        known = self.prover.loops.get(self.function)
+        for passes in PASSES if known is None else (known.passes, *PASSES):
+            try:
+                if known is not None and passes == known.passes:
+                    return self._close(replace(blank, passes=passes), known.head, known.stride)
+                address, stride = self._find()
+                return self._close(replace(blank, passes=passes), Head(address), stride * passes)
+            except (NotClosed, MachineError) as error:
+                said = said or str(error)
+        return replace(blank, findings=(f"not closed for every length: {said}",))
+
+    # ---- Cases
+
+    def _start(self) -> list[Assumption]:
+        multiple = self.contract.multiple
+        bits = ((LENGTH, 0, multiple - 1, 0),) if multiple > 1 else ()
+        known = self.prover._choices.get((self.function, self.contract.name), [])
+        cases = Assumption(bits=bits).chosen([*known, *self.choices])
+        low = -(-self.contract.minimum // multiple) * multiple
+        return [replace(c, intervals=((self._base(c), (low, LONGEST - multiple)),)) for c in cases]
+
+    def _word(self, assumption: Assumption) -> Word:
+        return (*self.prover._inputs(assumption, {})(LENGTH, 6).tolist(), 0, 0)
+
+    def _base(self, assumption: Assumption) -> Word:
+        return self.prover.domain.counters.origin(self._word(assumption))[0]
+
+    def _cases(self, run: Any) -> Iterator[tuple[int, Any]]:
+        """(first length, outcome) of `run` in every unbounded case; (last + 1, None) of the others."""
+        todo = self._start()
+        while todo:
+            assumption = todo.pop()
+            interval = dict(assumption.intervals)[self._base(assumption)]
+            if interval[1] < LONGEST - self.contract.multiple:
+                yield interval[1] + 1, None
+                continue
+            try:
+                outcome = run(assumption)
+            except Split as split:
+                todo += assumption.halves(split)
+                continue
+            except Choose as choice:
+                if choice.name == LENGTH and (choice.index or choice.mask & 0xF0):
+                    if self.tail:
+                        raise NotClosed("an address depends on the length") from None
+                    self.tail = TAIL
+                    raise
+                self.choices.append((choice.name, choice.index, choice.mask))
+                raise
+            yield interval[0], outcome
+
+    def _every_case(self, run: Any) -> list[tuple[int, Any]]:
+        while True:
+            try:
+                return list(self._cases(run))
+            except Choose:
+                continue
+
+    # ---- The loop
+
+    def _find(self) -> tuple[int, int]:
+        """The head's address and the stride."""
+        found = [outcome for _, outcome in self._every_case(self._look) if outcome]
+        if len(set(found)) != 1:
+            raise NotClosed(f"{len(set(found))} main loops were found, not one")
+        address, stride = found[0]
+        return address, stride
+
+    def _look(self, assumption: Assumption) -> tuple[int, int]:
+        machine = self.prover.machine
+        seen: dict[int, list[Any]] = {}
+        self._place(self._call(assumption), assumption)
+        machine.start(self.function)
+        before, stride = 0, 0
+
+        def watch(rip: int) -> bool:
+            nonlocal before, stride
+            back, before = rip < before, rip
+            if not back:
+                return False
+            now = list(machine.state.gpr)
+            stride = self._stride(seen.get(rip, now), now, assumption)
+            seen[rip] = now
+            return stride > 0
+
+        machine.resume(self.prover.limit, until=watch)
+        if machine.finished:
+            raise NotClosed("the function returns without a loop, whatever the length")
+        return machine.state.rip, stride
+
+    def _stride(self, first: list[Any], second: list[Any], assumption: Assumption) -> int:
+        """By how much a count of bytes fell, or else a pointer rose."""
+        base, counters = self._base(assumption), self.prover.domain.counters
+        strides, pointers = set(), set()
+        for old, new in zip(first, second, strict=True):
+            if isinstance(old, tuple) and isinstance(new, tuple):
+                (x, c), (y, d) = counters.origin(old), counters.origin(new)
+                if x == y == base and 0 < (c - d) % (1 << 64) < 1 << 32:
+                    strides.add((c - d) % (1 << 64))
+            elif isinstance(old, int) and isinstance(new, int) and old >= FIRST_BUFFER and new > old:
+                pointers.add(new - old)
+        found = strides or pointers
+        return max(found) if found and max(found) % BLOCK == 0 else 0
+
+    def _call(self, assumption: Assumption, given: dict[str, Ids] | None = None) -> Call:
+        return self.prover.call(self.contract, self.window, self.key_size, self.in_place, assumption, given)
+
+    def _place(self, call: Call, assumption: Assumption, shift: int = 0) -> None:
+        """The call with n − shift bytes; for the tail, `STANDS_FOR` is n in addresses."""
+        prover, counters = self.prover, self.prover.domain.counters
+        base, offset = counters.origin(self._word(assumption))
+        prover.place(call, shift, counters.add(self._word(assumption), -shift))
+        prover.domain.stand_ins = {base: STANDS_FOR} if self.tail else {}
+        for buffer in call.buffers if self.tail else ():
+            if buffer.moves:
+                region = prover.machine.memory.region(buffer.name)
+                at = region.address - shift + STANDS_FOR - self.tail
+                name = "data" if buffer.name in ("data", "source") else "old destination"
+                data = prover.domain.expressions.inputs(f"the end of {name}", self.tail + offset)
+                prover.machine.memory.add(Region(f"end of {buffer.name}", at, data, region.permissions))
+
+    # ---- The induction
+
+    def _close(self, blank: Closed, head: Head, stride: int) -> Closed:
+        self.window = 3 * stride + 4 * BLOCK
+        for _ in range(ROUNDS):
+            outcomes = self._every_case(lambda a, h=head: self._pass(a, h, stride, blank.passes))
+            dead = frozenset().union(*(outcome[0] for _, outcome in outcomes if outcome))
+            first = max(at for at, _ in outcomes)
+            shortest = (first - self.tail) // BLOCK * BLOCK
+            if shortest < self.window:  # no pass may touch what the shortest lacks
+                self.window = shortest
+                continue
+            if dead <= head.dead:
+                carried = sorted(set().union(*(outcome[1] for _, outcome in outcomes if outcome)))
+                cases = sum(outcome is not None for _, outcome in outcomes)
+                closed = replace(
+                    blank, head=head, stride=stride, first=first, carried=tuple(carried), cases=cases
+                )
+                self.prover.loops[self.function] = closed
+                return closed
+            head = Head(head.address, head.dead | dead)
+        raise NotClosed("registers keep changing from pass to pass")
+
+    def _pass(
+        self, assumption: Assumption, head: Head, stride: int, passes: int
+    ) -> tuple[set[str], set[str]]:
+        """Registers that differ from the rest's call, and those that a pass changes."""
+        machine = self.prover.machine
+        call = self._call(assumption)
+        self._place(call, assumption)
+        machine.start(self.function)
+        before = self._arrive(head)
+        self._untouched(call, before)
+        for finding in self.prover.forget(head, call):
+            raise NotClosed(finding)
+        for _ in range(passes):
+            after = self._arrive(head)
+        self._output(call, after, stride)
+        rest = self._call(assumption, self._given(call, stride, self.window))
+        self._place(rest, assumption, stride)
+        machine.start(self.function)
+        expected = self._arrive(head)
+        moving = {buffer.name for buffer in call.buffers if buffer.moves}
+        self._same_data(after, expected, moving)
+        dead = set(differences(after, expected, moving)) - head.dead
+        for name in dead:
+            if name.startswith("[end of"):
+                raise NotClosed(f"the {name[1:-1]} is not left as the call for the rest needs it")
+        return dead, set(differences(before, after, moving)) - head.dead
+
+    def _given(self, call: Call, stride: int, length: int) -> dict[str, Ids]:
+        """The inputs of the call for the rest."""
+        inputs = self.prover.domain.expressions.inputs
+        given = {name: after(stride // BLOCK) for name, after in call.following.items()}
+        for name in ("data", "old destination"):
+            given[name] = inputs(name, stride + length)[stride:]
+        return given
+
+    def _arrive(self, head: Head) -> _State:
+        machine = self.prover.machine
+        machine.resume(self.prover.limit, until=lambda rip: rip == head.address)
+        if machine.finished:
+            raise NotClosed("the function returns without a loop, whatever the length")
+        state = machine.state
+        buffers = [r for r in machine.memory.regions_from(FIRST_BUFFER) if r is not machine.stack]
+        regions = {r.name: (r.address, r.data.copy()) for r in buffers}
+        return _State(list(state.gpr), state.v.copy(), list(state.k), machine.stack.data.copy(), regions)
+
+    def _untouched(self, call: Call, state: _State) -> None:
+        for buffer in call.buffers:
+            if buffer.moves and (state.regions[buffer.name][1] != buffer.data).any():
+                raise NotClosed(f"{buffer.name} is written before the loop")
+
+    def _output(self, call: Call, state: _State, stride: int) -> None:
+        """The pass wrote the model's first `stride` bytes and nothing else of the data."""
+        for buffer in call.buffers:
+            if not buffer.moves or not buffer.writable:
+                continue
+            data = state.regions[buffer.name][1]
+            if (data[stride:] != buffer.data[stride:]).any():
+                raise NotClosed(f"a pass writes {buffer.name} beyond its {stride} bytes")
+            wrong = np.flatnonzero(data[:stride] != wanted(buffer)[:stride])
+            if len(wrong):
+                raise NotClosed(f"{buffer.name}: byte {wrong[0]} of a pass is not what the model says")
+
+    def _same_data(self, after: _State, expected: _State, moving: set[str]) -> None:
+        for name in moving:
+            (was, old), (at, data) = after.regions[name], expected.regions[name]
+            skip = at - was
+            if (old[skip:] != data[: len(data) - skip]).any():
+                raise NotClosed(f"{name} is not left as the call for the rest needs it")
+
+    # ---- The lengths below
+
+    def model_agrees(self, length: int, stride: int) -> bool:
+        """Whether the model itself does `length` + stride bytes as stride bytes and then the rest."""
+        todo = [Assumption()]
+        while todo:
+            assumption = todo.pop()
+            try:
+                if not self._agrees(length, stride, assumption):
+                    return False
+            except Split as split:
+                todo += assumption.halves(split)
+        return True
+
+    def _agrees(self, length: int, stride: int, assumption: Assumption) -> bool:
+        prover = self.prover
+        whole = prover.call(self.contract, length + stride, self.key_size, self.in_place, assumption)
+        given = self._given(whole, stride, length)
+        rest = prover.call(self.contract, length, self.key_size, self.in_place, assumption, given)
+        for a, b in zip(whole.buffers, rest.buffers, strict=True):
+            if a.expected is None or a.expected is ANY or b.expected is ANY:
+                continue
+            if (wanted(a)[stride if a.moves else 0 :] != wanted(b)).any():
+                return False
+        return True
+
+
+def wanted(buffer: Buffer) -> Any:
+    """What a buffer must hold after the call."""
+    return buffer.data if buffer.expected is None else buffer.expected
+
+
+def differences(one: _State, two: _State, moving: set[str]) -> Iterator[str]:
+    """Registers that differ, and buffers as ``[name]`` but for source and destination."""
+    for name, (_, data) in one.regions.items():
+        if name not in moving and (data != two.regions[name][1]).any():
+            yield f"[{name}]"
+    for at in np.unique(np.flatnonzero(one.stack != two.stack) // 8):
+        yield f"stack {at}"
+    for number, name in enumerate(GPR_NAMES):
+        if one.gpr[number] != two.gpr[number]:
+            yield name
+    lanes = (one.v != two.v).reshape(32, 4, 16).any(-1)
+    yield from (f"zmm{number}[{lane}]" for number, lane in np.argwhere(lanes))
+    for number in range(8):
+        x, y = one.k[number], two.k[number]
+        if (isinstance(x, int) or isinstance(y, int)) and x is not y and x != y:
+            yield f"k{number}"
+
+
+__all__ = ["SAVED", "Closed", "EveryLength", "NotClosed"]

@@ -1,0 +1,90 @@
+"""The main loop closed by induction, on our own functions and on loops that must not close."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from aeskit import contracts
+from aeskit.machine.loader import load
+from aeskit.verify.every_length import EveryLength
+from aeskit.verify.proof import Prover
+
+NATIVE = Path(__file__).parents[2] / "native"
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "contract", "stride"),
+    [
+        ("ecb", "ecb_encrypt_aesni_avx", "ecb_encrypt", 128),
+        ("cbc", "cbc_encrypt_aesni_avx", "cbc_encrypt", 16),
+        ("cbc", "cbc_decrypt_vaes_avx2", "cbc_decrypt", 256),
+        ("xts", "xts_decrypt_vaes_avx512_256", "xts_decrypt_update", 256),
+    ],
+)
+def test_a_main_loop_closes_and_the_lengths_below_it_are_proved(file, function, contract, stride):
+    prover, promise = Prover(load(NATIVE / f"{file}.S")), contracts.ALL[contract]
+    every = EveryLength(prover, function, promise, 16, False)
+    closed = every.close()
+    assert closed.findings == ()
+    assert closed.stride == stride
+    for length in promise.lengths(closed.base(), closed.first - 1)[:: 9 if promise.multiple == 1 else 3]:
+        assert prover.prove(function, promise, length, 16, head=closed.head).findings == ()
+        assert every.model_agrees(length, stride)
+
+
+# A block XOR a round key, in a loop: {init} before it, {step} in it.
+LOOP = """
+.globl ecb_encrypt_aesni
+ecb_encrypt_aesni:
+{init}
+test %rcx, %rcx
+jz 2f
+1:
+movdqu (%rsi), %xmm0
+pxor (%rdi), %xmm0
+movdqu %xmm0, (%rdx)
+{step}
+add $16, %rsi
+add $16, %rdx
+sub $16, %rcx
+jnz 1b
+2:
+ret
+"""
+
+
+def whiten(call):
+    K = call.round_keys()
+    source, destination = call.data()
+    call.arguments(call.readable("key", call.schedule(K)), source, destination, call.length)
+    blocks = [call.a.xor(call.a.block(call.source_data, j), K[0]) for j in range(call.length // 16)]
+    call.must(destination, call.a.join(*blocks))
+
+
+WHITEN = contracts.Contract("whiten", "each block XOR the first round key", whiten, multiple=16)
+
+
+@pytest.mark.parametrize(
+    ("init", "step", "finding"),
+    [
+        ("", "", ""),
+        ("lea (%rcx,%rcx), %rax", "sub $32, %rax", ""),
+        ("", "movdqu 16(%rsi), %xmm1", "past the end of source|end of source"),
+        ("", "movdqu %xmm0, (%rsi)", "source permits r only"),
+        ("xor %eax, %eax", "inc %rax; cmp $5, %rax; jne 3f; inc %rdi; 3:", "not closed"),
+        ("", "movdqu %xmm0, 1(%rdx)", "beyond its 16 bytes|past the end"),
+    ],
+)
+def test_what_does_not_hold_for_every_length_does_not_close(tmp_path, init, step, finding):
+    path = tmp_path / "loop.S"
+    path.write_text(LOOP.format(init=init.replace("; ", "\n"), step=step.replace("; ", "\n")))
+    prover = Prover(load(path), limit=20_000)
+    closed = EveryLength(prover, "ecb_encrypt_aesni", WHITEN, 16, False).close()
+    failed = []
+    for length in WHITEN.lengths(0, closed.first):
+        head = closed.head if closed.stride and closed.base() <= length < closed.first else None
+        failed += prover.prove("ecb_encrypt_aesni", WHITEN, length, 16, head=head).findings
+    found = [*closed.findings, *failed]
+    assert bool(found) == bool(finding), found
+    assert not finding or any(re.search(finding, text) for text in found), found
