@@ -3,20 +3,24 @@
 An object with
 
 - ``aeskit_trace``: 2, ``title`` and ``source``: strings
-- ``code``: rows ``[text, place, line]``, each once however often it ran
+- ``places``: strings, each once
+- ``code``: rows ``[text, index of its place, line]``, each once however often it ran
 - ``names``: the strings that values were recognised as, each once
 - ``phases``: rows ``[first step, name]``, and ``model_phases``
 - ``buffers``: rows ``[name, address, writable, hex, expected hex or null]``
 - ``start``: register to hex
-- ``steps``, ``model``: rows ``[code, values, names, accesses, origins]``, empty ends left out; values are
-  name to hex, names are place to an index of ``names``, an access is ``[buffer, offset, size]`` for a read
-  and ``[buffer, offset, hex]`` for a write, the buffer an index or -1
+- ``steps``: rows ``[code, values, names, accesses, origins]``, empty ends left out; values are name to hex;
+  names are place to an index of ``names``, or a register to a list of its lanes' (null for none); an
+  access is ``[buffer, offset, size]`` for a read and ``[buffer, offset, hex]`` for a write, the buffer an
+  index or -1
+- ``model``: rows ``[code, name, hex, name, hex, …]``, names as indices; a text of null is the first name
 - ``findings``: rows ``[text, step or null]``
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -48,12 +52,24 @@ class _Table:
         return list(self.index)
 
 
+class _Code(_Table):
+    """Rows of text, place and line; places are a table of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places = _Table()
+
+    def __call__(self, row: Any) -> int:
+        text, place, line = row
+        return super().__call__((text, self.places(place), line))
+
+
 def write(trace: Trace) -> str:
     """The JSON of a trace."""
-    code, names = _Table(), _Table()
+    code, names = _Code(), _Table()
     places = {buffer.name: index for index, buffer in enumerate(trace.buffers)}
     steps = [_write_step(step, code, names, places) for step in trace.steps]
-    model = [_write_step(step, code, names, places) for step in trace.model]
+    model = [_write_model(step, code, names) for step in trace.model]
     whole = {
         "aeskit_trace": VERSION,
         "title": trace.title,
@@ -61,6 +77,7 @@ def write(trace: Trace) -> str:
         "findings": [[finding.text, finding.step] for finding in trace.findings],
         "buffers": [_write_buffer(buffer) for buffer in trace.buffers],
         "start": _hex(trace.start),
+        "places": code.places.rows(),
         "code": code.rows(),
         "names": names.rows(),
         "phases": _phases(trace.steps),
@@ -79,13 +96,36 @@ def _write_step(step: Step, code: _Table, names: _Table, places: Mapping[str, in
     row: list[Any] = [
         code((step.text, step.place, step.line)),
         _hex(step.values),
-        {place: names(name) for place, name in step.names.items()},
+        _write_names(step.names, names),
         [_write_access(access, places) for access in step.accesses],
         dict(step.origins),
     ]
     while not row[-1] and len(row) > 1:
         row.pop()
     return row
+
+
+_LANE = re.compile(r"(\w+)\[([0-3])\]")
+
+
+def _write_names(found: Mapping[str, str], names: _Table) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for place, name in found.items():
+        match = _LANE.fullmatch(place)
+        if match is None or match[1] in found:
+            made[place] = names(name)
+        else:
+            lanes = made.setdefault(match[1], [])
+            lanes += [None] * (int(match[2]) + 1 - len(lanes))
+            lanes[int(match[2])] = names(name)
+    return made
+
+
+def _write_model(step: Step, code: _Table, names: _Table) -> list[Any]:
+    """A model's step sets values and nothing else; most are called as the one value that they set."""
+    text = None if next(iter(step.values), None) == step.text else step.text
+    pairs = ((names(name), bytes(data).hex()) for name, data in step.values.items())
+    return [code((text, step.place, step.line)), *(item for pair in pairs for item in pair)]
 
 
 def _write_access(access: Access, places: Mapping[str, int]) -> list[Any]:
@@ -123,7 +163,8 @@ def read(text: str) -> Trace:
         if len(_list(raw, key)) > MAX_STEPS:
             raise TraceError(f"a trace must have at most {MAX_STEPS} {key}, not {len(raw[key])}")
     reader = _Reader(raw)
-    steps, model = reader.steps("steps", "phases"), reader.steps("model", "model_phases")
+    steps = reader.steps("steps", "phases", reader.step)
+    model = reader.steps("model", "model_phases", reader.model)
     return Trace(
         title=_string(raw.get("title"), 'trace: "title"'),
         source=_string(raw.get("source"), 'trace: "source"'),
@@ -140,14 +181,15 @@ class _Reader:
 
     def __init__(self, raw: dict[str, Any]) -> None:
         self.raw = raw
-        self.code = _rows(raw, "code", _code)
+        places = _rows(raw, "places", _string)
+        self.code = _rows(raw, "code", lambda row, where: _code(row, where, places))
         self.names = _rows(raw, "names", _string)
         self.buffers = _rows(raw, "buffers", _buffer)
         if len({buffer.name for buffer in self.buffers} | {""}) <= len(self.buffers):
             raise TraceError("trace: buffers must have names, each another")
 
-    def steps(self, key: str, phases: str) -> tuple[Step, ...]:
-        """The rows of `key`, with the phases told by the rows of `phases`."""
+    def steps(self, key: str, phases: str, make: Callable[[Any, str, str], Step]) -> tuple[Step, ...]:
+        """The rows of `key` by `make`, with the phases told by the rows of `phases`."""
         count = len(self.raw[key])
         starts = dict(_rows(self.raw, phases, lambda row, where: _phase(row, where, count)))
         if count and 0 not in starts:
@@ -155,23 +197,46 @@ class _Reader:
         made, phase = [], ""
         for number, row in enumerate(self.raw[key]):
             phase = starts.get(number, phase)
-            made.append(self._step(row, phase, f"{key}[{number}]"))
+            made.append(make(row, phase, f"{key}[{number}]"))
         return tuple(made)
 
-    def _step(self, row: Any, phase: str, where: str) -> Step:
+    def model(self, row: Any, phase: str, where: str) -> Step:
+        """A row of ``model``."""
+        row = _row(row, where)
+        if len(row) % 2 == 0:
+            raise TraceError(f"{where} must have names and values in pairs behind its code")
+        text, place, line = self.code[_index(row[0], len(self.code), f"{where}: code")]
+        values = {
+            self.names[_index(name, len(self.names), f"{where}: names")]: _bytes(data, where)
+            for name, data in zip(row[1::2], row[2::2], strict=True)
+        }
+        return Step(next(iter(values), "") if text is None else text, place, phase, values, line=line)
+
+    def step(self, row: Any, phase: str, where: str) -> Step:
+        """A row of ``steps``."""
         row = [*_row(row, where, range(1, 6)), *({}, {}, [], {})[len(row) - 1 :]]
         text, place, line = self.code[_index(row[0], len(self.code), f"{where}: code")]
-        names = _object(row[2], f"{where}: names")
+        names = self._names(row[2], f"{where}: names")
         return Step(
-            text,
+            text or "",
             place,
             phase,
             _values(row[1], where),
-            {at: self.names[_index(n, len(self.names), f"{where}: names")] for at, n in names.items()},
+            names,
             tuple(self._access(item, f"{where}: accesses") for item in _row(row[3], f"{where}: accesses")),
             line,
             {at: _letters(found, where) for at, found in _object(row[4], f"{where}: origins").items()},
         )
+
+    def _names(self, found: Any, where: str) -> dict[str, str]:
+        made = {}
+        for place, lanes in _object(found, where).items():
+            several = isinstance(lanes, list)
+            for lane, index in enumerate(lanes[:4] if several else [lanes]):
+                if index is not None:
+                    at = f"{place}[{lane}]" if several else place
+                    made[at] = self.names[_index(index, len(self.names), where)]
+        return made
 
     def _access(self, row: Any, where: str) -> Access:
         place, offset, what = _row(row, where, range(3, 4))
@@ -183,9 +248,10 @@ class _Reader:
         return Access(buffer, offset, _index(what, 1 << 32, where))
 
 
-def _code(row: Any, where: str) -> tuple[str, str, str]:
-    text, place, line = (_string(item, where) for item in _row(row, where, range(3, 4)))
-    return text, place, line
+def _code(row: Any, where: str, places: Sequence[str]) -> tuple[str | None, str, str]:
+    text, place, line = _row(row, where, range(3, 4))
+    place = places[_index(place, len(places), where)]
+    return None if text is None else _string(text, where), place, _string(line, where)
 
 
 def _phase(row: Any, where: str, steps: int) -> tuple[int, str]:

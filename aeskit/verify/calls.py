@@ -32,8 +32,8 @@ MARGIN = 256
 STARTS = ("tweak", "iv", "counter")
 
 _ROUND_KEY = re.compile(r"(K\d*)\[(\d+)\]")
-_INNER = re.compile(r"\.(s_box|s_row|m_col|is_row|is_box|ik_add|im_col)$")
-"""Within a round: one instruction does it all, so no lane ever holds these."""
+_INNER = re.compile(r"\.(s_box|s_row|m_col|is_row|is_box|ik_add|im_col|i?output)$")
+"""Within a round: one instruction does it all, so no lane ever holds these; an output has another name."""
 
 
 @dataclass(frozen=True)
@@ -209,8 +209,17 @@ def prepare(
     _check_assumed(call)
     blocks, others = _given_steps(contract, inputs, heard.steps)
     model = [*inputs.steps, *blocks, *heard.steps, *others]
-    kept = [step for step in model if not all(_INNER.search(name) for name in step.values)]
+    kept = [_of_block(step) for step in model if not all(_INNER.search(name) for name in step.values)]
     return Prepared(image, symbol, contract, call, inputs, kept)
+
+
+def _of_block(step: Step) -> Step:
+    """A state of a round with the block's number as its phase, not the round's, which its name tells."""
+    name = next(iter(step.values), "").partition(".")[0]
+    number = re.fullmatch(r"[A-Z]+\*?_(\d+)", name)
+    if not step.phase.startswith("round "):
+        return step
+    return replace(step, phase=f"block {number[1]}" if number else {"i": "tweak"}.get(name, ""))
 
 
 def _check(contract: Contract, given: Given) -> None:

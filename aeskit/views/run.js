@@ -49,7 +49,7 @@ export class Run {
       if (at % EVERY === 0) this.kept.push(copy(state));
       this.apply(state, row);
       for (const name of Object.keys(row[1] ?? {})) this.names.add(name);
-      for (const [place, index] of Object.entries(row[2] ?? {})) this.sight(place, this.raw.names[index], at);
+      for (const [place, name] of this.named(row)) this.sight(place, name, at);
       for (const [name, letters] of Object.entries(row[4] ?? {})) this.tally(name, KINDS[letters[0]]);
       for (const [buffer, offset, what] of row[3] ?? []) this.touch(this.buffers[buffer], offset, what, at);
     });
@@ -67,7 +67,17 @@ export class Run {
       if (isVector(name)) for (let lane = 0; lane < hex.length / 32; lane++) state.lanes.delete(`${name}[${lane}]`);
     }
     for (const [name, letters] of Object.entries(row[4] ?? {})) state.origins.set(name, letters);
-    for (const [place, index] of Object.entries(row[2] ?? {})) if (!place.includes("+")) state.lanes.set(place, this.raw.names[index]);
+    for (const [place, name] of this.named(row)) if (!place.includes("+")) state.lanes.set(place, name);
+  }
+
+  /* The recognised values of a row: [place, name], a lane's place as zmm6[2]. */
+  named(row) {
+    const found = [], { names } = this.raw;
+    for (const [place, index] of Object.entries(row[2] ?? {})) {
+      if (!Array.isArray(index)) found.push([place, names[index]]);
+      else index.forEach((one, lane) => one === null || found.push([`${place}[${lane}]`, names[one]]));
+    }
+    return found;
   }
 
   sight(place, name, at) {
@@ -110,10 +120,9 @@ export class Run {
   }
 
   step(at) {
-    const [code, values = {}, names = {}, accesses = []] = this.raw.steps[at];
-    const [text, place, line] = this.raw.code[code];
-    const named = Object.fromEntries(Object.entries(names).map(([where, index]) => [where, this.raw.names[index]]));
-    return { at, text, place, line, values, names: named, accesses: accesses.map((access) => this.access(access)) };
+    const [code, values = {}, , accesses = []] = this.raw.steps[at];
+    const [text, where, line] = this.raw.code[code], place = this.raw.places[where];
+    return { at, text, place, line, values, names: Object.fromEntries(this.named(this.raw.steps[at])), accesses: accesses.map((access) => this.access(access)) };
   }
 
   access([buffer, offset, what]) {
@@ -146,16 +155,20 @@ export class Run {
   }
 
   model(at) {
-    const [code, values = {}] = this.raw.model[at];
-    const [text, place] = this.raw.code[code];
+    const [code, ...pairs] = this.raw.model[at];
+    const [text, where] = this.raw.code[code], place = this.raw.places[where];
+    const values = {};
+    for (let i = 0; i < pairs.length; i += 2) values[this.raw.names[pairs[i]]] = pairs[i + 1];
     const steps = Object.keys(values).map((name) => this.seen.get(name)).filter((step) => step !== undefined);
-    return { text, place, values, first: steps.length ? Math.min(...steps) : undefined };
+    return { text: text ?? Object.keys(values)[0], place, values, first: steps.length ? Math.min(...steps) : undefined };
   }
 
   /* The model's steps by the names that they set. */
   modelIndex() {
     const index = new Map();
-    this.raw.model.forEach(([, values = {}], at) => Object.keys(values).forEach((name) => index.has(name) || index.set(name, at)));
+    this.raw.model.forEach(([, ...pairs], at) => {
+      for (let i = 0; i < pairs.length; i += 2) if (!index.has(this.raw.names[pairs[i]])) index.set(this.raw.names[pairs[i]], at);
+    });
     return index;
   }
 }
