@@ -299,8 +299,8 @@ def step(**options: Any) -> None:
 @click.option("-D", "define", multiple=True, help="A macro, for a .S file.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; by default one a core.")
 @click.option("--no-cache", is_flag=True, help="Prove again what was proved before.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the report.")
-@click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Write it as one page for a mail.")
+@click.option("--json", "json_file", type=OUTPUT, help="Write the report.")
+@click.option("--html", "html_file", type=OUTPUT, help="Write it as one page for a mail.")
 def review(**options: Any) -> None:
     """Tell all that can be known of the functions in FILE: an object, a library or a .S file.
 

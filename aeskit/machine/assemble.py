@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from aeskit.machine.errors import LoadError
@@ -38,6 +39,7 @@ def assemble(source: Path, *, include: Sequence[str | Path] = (), define: Sequen
             "assembler-with-cpp",
             "-D__ASSEMBLY__",
             "-D__ASSEMBLER__",
+            *_gnu(compiler),
         ]
         command += ["-DCONFIG_X86_64", *(f"-D{word}" for word in define)]
         command += [f"-I{path}" for path in (source.parent, *include, INCLUDES)]
@@ -51,3 +53,10 @@ def assemble(source: Path, *, include: Sequence[str | Path] = (), define: Sequen
             said = "\n".join(done.stderr.splitlines()[:LINES])
             raise LoadError(f"{source} does not assemble:\n{said}")
         return out.read_bytes()
+
+
+@cache
+def _gnu(compiler: str) -> list[str]:
+    """What makes the compiler use the GNU assembler: clang's own lacks some macros and Intel syntax."""
+    said = subprocess.run([compiler, "--version"], capture_output=True, text=True, timeout=SECONDS).stdout
+    return ["-fno-integrated-as"] if "clang" in said else []
