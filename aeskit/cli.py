@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from aeskit import __version__
-from aeskit.answers.cli import vectors
 from aeskit.command_line import OUTPUT, Commands
+from aeskit.vectors_cli import vectors
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -23,7 +23,7 @@ FLOORS = [
     {"answers": ["answers"]},
     {"views": ["views"]},
     {"info": ["info"], "lab": ["lab"]},
-    {"cli": ["cli"]},
+    {"cli": ["cli", "vectors_cli"]},
 ]
 PLACE = {
     module: (floor, room)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,11 @@ from aeskit.answers import make as making
 from aeskit.answers import show as showing
 from aeskit.answers.check import Row, Status
 from aeskit.answers.engine import Unsupported
-from aeskit.answers.engines import Model, select
+from aeskit.answers.engines import Model, emulated, select
 from aeskit.answers.mutants import every
 from aeskit.answers.respond import respond
+from aeskit.machine.bochs import EmulatorError
+from aeskit.trace import Trace
 from aeskit.vectors import TestVector, VectorError, files, registry
 from aeskit.vectors.registry import Format
 from aeskit.vectors.source import Source
@@ -42,13 +44,19 @@ PASSED, FAILED, MISUSED = 0, 1, 2
 """Exit status: all that ran passed; a failure; a file that is broken, a wrong name, or nothing that ran."""
 
 
-def check(paths: Sequence[str], names: tuple[str, ...], form: str | None, report: str | None) -> int:
+def check(
+    paths: Sequence[str],
+    names: tuple[str, ...],
+    form: str | None,
+    report: str | None,
+    engine: str = "native",
+) -> int:
     """Check files against engines: a table, the reasons, the failures; the exit status."""
     console = Console(stderr=True)
     try:
-        engines, missing = select(names)
+        engines, missing = select(names) if engine == "native" else (emulated(names), {})
         found = _files(paths, form)
-    except ValueError as error:
+    except (ValueError, EmulatorError) as error:
         return _misused(error)
     rows: list[Row] = []
     broken: list[str] = []
@@ -85,10 +93,20 @@ def convert(path: str, out: str, to: str, form: str | None, answers: Sequence[st
     return PASSED
 
 
+def as_json(trace: Trace) -> str:
+    """A trace as `show` writes it."""
+    return trace.to_json()
+
+
 def show(
-    path: str, number: str, direction: str, rounds: bool, report: str | None, answers: Sequence[str]
+    path: str,
+    number: str,
+    direction: str,
+    rounds: bool,
+    reports: Sequence[tuple[str, Callable[[Trace], str]]],
+    answers: Sequence[str],
 ) -> int:
-    """Print one vector and the model's steps; fails where the model ends elsewhere."""
+    """Print one vector and the model's steps, write the trace to files; fails if the model ends elsewhere."""
     try:
         vector = _find(files.read(path, *answers), number)
         for line in showing.text(vector, direction, rounds):
@@ -97,8 +115,8 @@ def show(
             print("\nthe file has no answer to compare with" if vector.asks else "\nthis vector is not valid")
             return PASSED
         verdict = showing.verdict(vector, direction)
-        if report:
-            Path(report).write_text(showing.trace(vector, direction).to_json(), "utf-8")
+        for report, form in reports:
+            Path(report).write_text(form(showing.trace(vector, direction)), "utf-8")
     except (ValueError, Unsupported) as error:
         return _misused(error)
     print(f"\nmodel and vector: {verdict}")

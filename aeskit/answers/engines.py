@@ -226,6 +226,22 @@ class Native(Engine):
         return room.Cipher(key, implementation=self.name)
 
 
+def emulated(names: tuple[str, ...]) -> list[Engine]:
+    """Those instruction sets in the emulator, all without names; ValueError for a name that is none.
+
+    EmulatorMissing, a RuntimeError, says what to install.
+    """
+    from aeskit.answers.emulated import Emulated
+    from aeskit.verify.emulated import EmulatedRunner
+
+    wanted = [name for name in names if name != "all"] or INSTRUCTION_SETS
+    for name in wanted:
+        if name not in INSTRUCTION_SETS:
+            raise ValueError(f'the emulator runs one of {", ".join(INSTRUCTION_SETS)}, not "{name}"')
+    runner = EmulatedRunner()
+    return [Emulated(name, runner) for name in wanted]
+
+
 def select(names: tuple[str, ...]) -> tuple[list[Engine], dict[str, str]]:
     """The engines of those names (``all``, ``model``, ``cryptography``, an instruction set, a full name).
 

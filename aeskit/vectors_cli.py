@@ -24,7 +24,16 @@ def vectors() -> None:
 )
 @click.option("--from", "form", help="The files' format, where their beginning shall not tell it.")
 @click.option("--json", "report", type=OUTPUT, help="Write the report there too.")
-def check(files: tuple[str, ...], names: tuple[str, ...], form: str | None, report: str | None) -> None:
+@click.option(
+    "--engine",
+    type=click.Choice(["native", "emulator"]),
+    default="native",
+    show_default=True,
+    help="What runs the native code; the emulator has AVX-512 on any machine.",
+)
+def check(
+    files: tuple[str, ...], names: tuple[str, ...], form: str | None, report: str | None, engine: str
+) -> None:
     """Read FILES of any format and hold them against every implementation.
 
     The answers to ACVP questions are given as further files. The exit status is 0 where everything that ran
@@ -32,7 +41,7 @@ def check(files: tuple[str, ...], names: tuple[str, ...], form: str | None, repo
     """
     from aeskit.answers import command
 
-    raise SystemExit(command.check(files, names, form, report))
+    raise SystemExit(command.check(files, names, form, report, engine))
 
 
 @vectors.command()
@@ -54,14 +63,23 @@ def convert(file: str, out: str, to: str, form: str | None, answers: tuple[str, 
 @click.option("--decrypt", is_flag=True, help="Decryption; else the vector's own direction.")
 @click.option("--rounds", is_flag=True, help="The steps within AES too.")
 @click.option("--json", "trace", type=OUTPUT, help="Write the trace there too.")
+@click.option("--html", type=OUTPUT, help="Write one page to step through.")
 @click.option("--answers", multiple=True, type=_FILE, help="Answers to the questions in FILE (ACVP).")
 def show(
-    file: str, number: str, decrypt: bool, rounds: bool, trace: str | None, answers: tuple[str, ...]
+    file: str,
+    number: str,
+    decrypt: bool,
+    rounds: bool,
+    trace: str | None,
+    html: str | None,
+    answers: tuple[str, ...],
 ) -> None:
     """Show vector N of FILE, by its number from 0 or its name, and the model's steps."""
     from aeskit.answers import command
+    from aeskit.views.page import page
 
-    raise SystemExit(command.show(file, number, "decrypt" if decrypt else "", rounds, trace, answers))
+    reports = [(path, made) for path, made in ((trace, command.as_json), (html, page)) if path]
+    raise SystemExit(command.show(file, number, "decrypt" if decrypt else "", rounds, reports, answers))
 
 
 @vectors.command()
