@@ -111,6 +111,20 @@ def test_what_no_caller_checks_is_told():
     assert "aesenc" in line.details[0]
 
 
+def test_a_wrong_result_comes_with_a_call_that_shows_it():
+    found = reviewed("wrong_at_33")
+    told = [text for text in found.line("proof").details if text.startswith("counterexample")]
+    assert len(told) == 1
+    assert "33 bytes, iv " in told[0]
+    assert ": destination: block 1 byte " in told[0]
+    assert unavailable() or told[0].endswith("; so it is on hardware")
+
+
+def test_runs_with_other_keys_see_the_branch_as_well():
+    found = reviewed("branches_on_key", lengths=(16,))
+    assert any("a branch depends on the key" in detail for detail in found.line("secrets").details)
+
+
 def test_the_json_is_plain():
     wanted = Wanted(
         str(SAMPLES / "library_sse.S"), lengths=(16,), key_sizes=(16,), recorded=(16,), on_hardware=()

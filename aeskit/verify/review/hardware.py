@@ -72,7 +72,7 @@ class Hardware:
     """(kind: result, memory, abi; words)."""
 
 
-def engine(features: Sequence[str], missing: str) -> tuple[str, Any, str]:
+def engine(missing: str) -> tuple[str, Any, str]:
     """The name, the class and why it is not this CPU; `missing` are features that this CPU lacks."""
     from aeskit.machine import silicon
 
@@ -103,7 +103,7 @@ def run(
     for contract in promises:
         for given, layout in _calls(contract, lengths(contract)):
             prepared = prepare(image, symbol, contract, given)
-            _one(out, prepared, given, layout, make)
+            beside(out, prepared, layout, make)
             told()
     return out
 
@@ -150,11 +150,13 @@ def _argument(machine: Machine, number: int, address: int) -> None:
         machine.memory.write(at, np.frombuffer(address.to_bytes(8, "little"), np.uint8).copy())
 
 
-def _one(out: Hardware, prepared: Prepared, given: Given, layout: Layout, make: Any) -> None:
+def beside(out: Hardware, prepared: Prepared, layout: Layout, make: Any) -> None:
+    """Make one call in an engine; what is wrong goes to `out.findings`."""
     machine = placed(prepared, layout.place)
     machine.start(prepared.symbol)
     start = machine.registers()
-    what = f"{title(prepared.contract, given.length, given.key_size, given.in_place)}, {layout.name}"
+    call = prepared.call
+    what = f"{title(prepared.contract, call.length, call.key_size, call.in_place)}, {layout.name}"
     other = make(machine.memory)
     try:
         other.load(start)
@@ -163,7 +165,7 @@ def _one(out: Hardware, prepared: Prepared, given: Given, layout: Layout, make: 
             steps, last = steps + 1, step.registers
         out.calls, out.steps = out.calls + 1, out.steps + steps
         out.layouts.add(layout.name)
-        out.lengths.add(given.length)
+        out.lengths.add(int(call.length))
         found = list(_found(prepared, machine, other, start, last))
     finally:
         getattr(other, "close", lambda: None)()

@@ -32,6 +32,8 @@ class Known:
     lengths: Sequence[int] = ()
     runs: Runs = field(default_factory=Runs)
     hardware: Hardware = field(default_factory=Hardware)
+    counterexample: tuple[str, ...] = ()
+    """One call that shows a wrong result, and the command that shows it again."""
     declared: tuple[str, ...] | None = None
     declared_by: str = ""
     narrow: bool = False
@@ -84,13 +86,14 @@ def _proof(known: Known) -> Line:
     if wrong or runs:
         at = f" at {spans([cell.length for cell in wrong])} bytes" if wrong else " in runs"
         text = f"the result is not the model's{at}"
-        return Line(topic, FAILS, text, evidence, PROOF_CAVEAT, (*proved.details(wrong, "result"), *runs))
+        details = (*proved.details(wrong, "result"), *known.counterexample, *runs)
+        return Line(topic, FAILS, text, evidence, PROOF_CAVEAT, details)
     if not stopped:
         text = "the result is the model's, for every key, tweak and IV, and all data of these lengths"
         return Line(topic, HOLDS, text, evidence, PROOF_CAVEAT)
-    text = f"{len(stopped)} of {count(len(matrix), 'proof')} stop at what another line tells"
+    text = f"{len(stopped):,} of {count(len(matrix), 'proof')} stop at what another line tells"
     if proved.of(matrix, "open"):
-        text = f"{len(stopped)} of {count(len(matrix), 'proof')} leave what can be proved"
+        text = f"{len(stopped):,} of {count(len(matrix), 'proof')} leave what can be proved"
     good = [cell.length for cell in matrix if proved.complete(cell)]
     text += f"; the result is proved at {spans(good)} bytes" if good else ""
     return Line(topic, OPEN, text, evidence, PROOF_CAVEAT, proved.details(matrix, "open"))
@@ -110,10 +113,14 @@ def _layouts(known: Known) -> Line:
     )
     if found.missing:
         caveat = f"Not on silicon: {found.missing}. {caveat}"
-    texts = [text for kind, text in found.findings if kind != "abi"]
+    by_call: dict[str, str] = {}
+    for kind, text in found.findings:
+        if kind != "abi":
+            by_call.setdefault(text.split(":")[0], text)
+    texts = list(by_call.values())
     if texts:
-        text = f"{len({t.split(':')[0] for t in texts})} of {count(found.calls, 'call')} go wrong"
-        return Line(topic, FAILS, text, evidence, caveat, _some(texts))
+        text = f"{len(texts)} of {count(found.calls, 'call')} go wrong"
+        return Line(topic, FAILS, text, evidence, caveat, _some(texts, 4))
     text = "right out of place and in place, off alignment, and with guard pages at both ends"
     return Line(topic, HOLDS, text, evidence, caveat)
 
@@ -133,7 +140,7 @@ def _by_both(known: Known, topic: str, kinds: tuple[str, ...], good: str, bad: s
     if not known.matrix and not known.runs.count:
         return Line(topic, OPEN, "not known without a contract", "", "")
     if stopped:
-        where = f"{len(stopped)} of {count(len(known.matrix), 'proof')} stop before the return"
+        where = f"{len(stopped):,} of {count(len(known.matrix), 'proof')} stop before the return"
         return Line(topic, OPEN, f"nothing found in what ran, but {where}", evidence, caveat)
     return Line(topic, HOLDS, good, evidence, caveat)
 
@@ -151,17 +158,20 @@ def _memory(known: Known) -> Line:
 
 def _secrets(known: Known) -> Line:
     caveat = "Speculation, faults, power and instructions whose time depends on data are not looked at."
-    cells = proved.of(known.matrix, "secret")
+    cells, said = proved.of(known.matrix, "secret"), [str(one) for one in known.runs.of("secret")]
     evidence = f"{count(len(known.matrix), 'proof')}: keys, data, tweaks and IVs are unknown in them"
-    if cells:
+    if known.runs.compared:
+        evidence += f"; {count(known.runs.compared, 'run')} with other keys and data compared step by step"
+    if cells or said:
         text = "a branch or an address depends on a secret"
-        return Line("secrets", FAILS, text, evidence, caveat, proved.details(cells, "secret"))
+        details = (*proved.details(cells, "secret"), *_some(said, 2))
+        return Line("secrets", FAILS, text, evidence, caveat, details)
     stopped = [cell for cell in known.matrix if not proved.complete(cell)]
     if not known.matrix:
         return Line("secrets", OPEN, "not known without a contract", "", caveat)
     if stopped:
         text = (
-            f"none found, but {count(len(stopped), 'proof')} of {len(known.matrix)} stopped before the return"
+            f"none found, but {len(stopped):,} of {count(len(known.matrix), 'proof')} stop before the return"
         )
         return Line("secrets", OPEN, text, evidence, caveat)
     text = (

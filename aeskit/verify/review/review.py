@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from aeskit import __version__, contracts, implementations
 from aeskit.contracts import Contract
-from aeskit.cpu import detect
+from aeskit.cpu import FEATURES, detect
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image
 from aeskit.verify import proof_cache, proofs
@@ -17,6 +18,7 @@ from aeskit.verify.calls import Given, prepare
 from aeskit.verify.proofs import Target, find_contract
 from aeskit.verify.review import code as static
 from aeskit.verify.review import hardware, proved, runs
+from aeskit.verify.review.counterexample import search
 from aeskit.verify.review.guess import Guess, guess
 from aeskit.verify.review.lines import Known, lines, narrow
 from aeskit.verify.review.model import FunctionReview, Promise, Review
@@ -158,11 +160,14 @@ def _of(contract: Contract, lengths: Sequence[int]) -> list[int]:
 
 
 def _hardware(known: Known, image: Image, name: str, wanted: Wanted, told: Told) -> None:
+    label, make, why = _engine(known)
+    wrong = proved.of(known.matrix, "result")
+    if wrong:
+        file = Path(wanted.path).name
+        known.counterexample = search(image, name, known.promises, wrong, file, make)
     if not wanted.on_hardware:
         known.hardware.missing = "no length was asked for"
         return
-    missing = ", ".join(detect().missing(tuple(n for n in known.code.features if n != "SSE4.2")))
-    label, make, why = hardware.engine((), missing)
     if make is None:
         known.hardware.missing = why
         return
@@ -183,3 +188,8 @@ def _hardware(known: Known, image: Image, name: str, wanted: Wanted, told: Told)
     except MachineError as error:
         known.hardware.missing = str(error)
     known.hardware.missing = known.hardware.missing or why
+
+
+def _engine(known: Known) -> tuple[str, Any, str]:
+    missing = ", ".join(detect().missing(tuple(n for n in known.code.features if n in FEATURES)))
+    return hardware.engine(missing)

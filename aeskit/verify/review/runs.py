@@ -14,12 +14,17 @@ from aeskit.machine import events, findings
 from aeskit.machine.events import Events
 from aeskit.machine.loader import Image
 from aeskit.machine.naming import Names
+from aeskit.machine.origins import secret_paths
 from aeskit.machine.run import Machine
 from aeskit.trace import Finding
 from aeskit.verify.calls import ARGUMENTS, Given, Prepared, prepare
 from aeskit.verify.review.code import needs_alignment
 
 RSP = 4
+SALTS = 4
+"""Other keys, and other data: a bit decides alike in one of two."""
+COMPARED = 32
+"""Runs of the first length beyond this that has a tail are compared."""
 OLD = ("destination", "schedule")
 """Buffers whose bytes mean nothing before the function writes them."""
 _SECRET = re.compile(r"d?K\d*\[\d+\]|key|w\[\d+\]")
@@ -38,7 +43,7 @@ class Said:
     """A finding of one run."""
 
     kind: str
-    """result, memory, abi, upper, vzeroupper, unset."""
+    """result, memory, secret, abi, upper, vzeroupper, unset."""
     text: str
     call: str
     """Which call it was."""
@@ -72,6 +77,8 @@ class Runs:
     left: Counter[str] = field(default_factory=Counter)
     """``xmm1 = K1[14]`` to the number of runs that left it."""
     left_runs: int = 0
+    compared: int = 0
+    """Runs that were made with other keys and data, to see whether these decide the path."""
     wide_arguments: int = 0
     """Runs that were made again with clean upper halves of 32-bit arguments."""
 
@@ -101,11 +108,13 @@ def runs(
     """Each contract at each length, key sizes and layouts taking turns."""
     out, machine = Runs(), Machine(image)
     for contract in promises:
-        for number, length in enumerate(lengths(contract)):
+        some = lengths(contract)
+        compared = next((n for n in some if n > COMPARED and n % BLOCK), some[-1] if some else 0)
+        for number, length in enumerate(some):
             key_size = contract.key_sizes[-1 - number % len(contract.key_sizes)]
             in_place = bool(number % 2) and contract.in_place and contract.has_length
             prepared = prepare(image, symbol, contract, Given(length, key_size, in_place=in_place))
-            _one(out, prepared, machine)
+            _one(out, prepared, machine, compared)
             told()
     return out
 
@@ -116,7 +125,7 @@ def title(contract: Contract, length: int, key_size: int, in_place: bool) -> str
     return f"{contract.name}, AES-{8 * key_size}{size}"
 
 
-def _one(out: Runs, prepared: Prepared, machine: Machine) -> None:
+def _one(out: Runs, prepared: Prepared, machine: Machine, compared: int) -> None:
     call = prepared.call
     prepared.load(machine)
     text = title(prepared.contract, call.length, call.key_size, call.in_place)
@@ -132,6 +141,8 @@ def _one(out: Runs, prepared: Prepared, machine: Machine) -> None:
         out.said.append(Said(kind, finding.text, text, where))
     if not run.problem:
         _left(out, prepared, machine, run)
+        if call.length == compared:
+            out.said += _secret(out, prepared, machine, run, text)
     if any(isinstance(value, UInt32) for value in call.registers):
         out.said += _upper(out, prepared, machine, run, text)
 
@@ -187,6 +198,22 @@ def _upper(out: Runs, prepared: Prepared, machine: Machine, run: Events, text: s
             return
     if before != _after(prepared):
         yield Said("upper", "the result is another when the upper halves are clean", text)
+
+
+def _secret(out: Runs, prepared: Prepared, machine: Machine, run: Events, text: str) -> Iterator[Said]:
+    """The same call with other keys and data must go the same way."""
+    others: dict[str, list[Events]] = {}
+    for kind in ("key", "data"):
+        for salt in range(SALTS):
+            other = prepare(
+                prepared.image, prepared.symbol, prepared.contract, prepared.inputs.given, kind, salt
+            )
+            other.load(machine)
+            others.setdefault(kind, []).append(events.lanes(machine, prepared.symbol))
+            out.compared += 1
+    for finding in secret_paths(run, others):
+        where = "" if finding.step is None else run.events[finding.step].instruction.where()
+        yield Said("secret", finding.text, text, where)
 
 
 def _stack(out: Runs, run: Events, machine: Machine) -> None:
