@@ -22,7 +22,7 @@ from aeskit.verify.review.model import (
 )
 
 MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?", TOLD: "·"}
-NARROWEST = 60
+NARROWEST = 80
 STYLE = Path(__file__).with_name("review.css")
 TITLES = {HOLDS: "holds", FAILS: "fails", OPEN: "not checked", TOLD: "for information"}
 LEGEND = ", ".join(f"{mark} {TITLES[verdict]}" for verdict, mark in MARKS.items())
@@ -31,7 +31,7 @@ LEGEND = ", ".join(f"{mark} {TITLES[verdict]}" for verdict, mark in MARKS.items(
 
 
 def text(review: Review, width: int = 80) -> str:
-    """The report in at most `width` columns, long names excepted; ValueError for a width under 60."""
+    """The report in at most `width` columns, long names excepted; ValueError for a width under 80."""
     if width < NARROWEST:
         raise ValueError(f"width must be at least {NARROWEST} columns, not {width}")
     return "\n".join(line.rstrip() for line in _text(review, width)) + "\n"

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from aeskit.verify.prove_command import lengths as read_lengths
-from aeskit.verify.review.model import Review
+from aeskit.verify.review.model import FAILS, OPEN, Line, Review
 from aeskit.verify.review.review import LENGTHS, Wanted, review
 from aeskit.views import review as view
 
@@ -28,6 +28,7 @@ def run(
     lengths: str,
     key_bits: tuple[str, ...],
     declared: str | None,
+    cycles: bool,
     include: tuple[str, ...],
     define: tuple[str, ...],
     workers: int | None,
@@ -52,6 +53,8 @@ def run(
         options=tuple(options),
     )
     made = _reviewed(wanted)
+    if cycles:
+        _measure(made, wanted)
     if json_file:
         Path(json_file).write_text(json.dumps(made.to_json(), indent=1) + "\n", encoding="utf-8")
     if html_file:
@@ -68,6 +71,23 @@ def _reviewed(wanted: Wanted) -> Review:
             wanted,
             lambda what, done, total: bar.update(task, description=what, completed=done, total=total or None),
         )
+
+
+def _measure(made: Review, wanted: Wanted) -> None:
+    """Add a line on cycles to each function."""
+    from aeskit.views import review_cycles
+
+    image = wanted.image()
+    for function in made.functions:
+        if function.line("ABI").verdict == FAILS:
+            why = "a function that does not keep the ABI is not called"
+            function.lines.append(Line(review_cycles.TOPIC, OPEN, "not measured", why))
+        elif function.promises:
+            names = [promise.name for promise in function.promises]
+            # A tweak that is written back would make each call wait for the one before.
+            first = next((name for name in names if name.endswith("_first")), names[0])
+            promise = wanted.promise(first)
+            function.lines.append(review_cycles.line(image, function.name, promise))
 
 
 def _show(made: Review, brief: bool) -> None:

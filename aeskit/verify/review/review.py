@@ -56,11 +56,19 @@ class Wanted:
     cached: bool = True
     options: tuple[str, ...] = field(default=())
 
+    def image(self) -> Image:
+        """The file, loaded."""
+        return Target(self.path, "", "", self.include, self.define).image()
+
+    def promise(self, name: str) -> Contract:
+        """A contract by its name; ValueError with what there is."""
+        return find_contract(name, self.contract_file if name in self.contracts else "")
+
 
 def review(wanted: Wanted, told: Told = lambda what, done, total: None) -> Review:
     """Review a file; ValueError (MachineError is one) for one that cannot be loaded."""
-    image = Target(wanted.path, "", "", wanted.include, wanted.define).image()
-    promises = tuple(find_contract(name, wanted.contract_file) for name in wanted.contracts)
+    image = wanted.image()
+    promises = tuple(wanted.promise(name) for name in wanted.contracts)
     chosen, skipped = _functions(image, wanted)
     name, digest = Path(wanted.path).name, hashlib.sha256(Path(wanted.path).read_bytes()).hexdigest()
     out = Review(name, digest, __version__, detect().name, skipped=skipped, options=wanted.options)

@@ -1,0 +1,78 @@
+"""The report as text and as a page: widths, escapes, nothing fetched."""
+
+import re
+
+import pytest
+
+from aeskit.verify.review.model import FAILS, HOLDS, OPEN, TOLD, Cell, FunctionReview, Line, Promise, Review
+from aeskit.views.review import page, text, verdict
+
+HOSTILE = "<script>alert(1)</script>&\"'"
+
+
+def made(name="xts_encrypt", detail="movups (%rdi),%xmm4", functions=1):
+    lines = [
+        Line("proof", HOLDS, "the result is the model's " * 6, "912 proofs " * 9, "a caveat " * 12),
+        Line("memory", FAILS, "touched", "runs", "", (detail, "and 2 more")),
+        Line("secrets", OPEN, "not known", "nothing"),
+        Line("size", TOLD, "12 bytes", "read"),
+    ]
+    matrix = [
+        Cell("xts_first", bits, place, n, ("wrong",) if n == 33 else ())
+        for bits in (128, 256)
+        for place in (False, True)
+        for n in range(16, 49)
+    ]
+    function = FunctionReview(name, (Promise("xts_first", "XTS"),), "a guess", True, lines, matrix)
+    return Review(f"{name}.S", "0" * 64, "1.0", "a CPU", [function] * functions, options=(f"-D {name}",))
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_text_keeps_to_its_columns(width):
+    told = text(made(), width)
+    assert max(map(len, told.splitlines())) <= width
+    assert not any(line.endswith(" ") for line in told.splitlines())
+
+
+def test_text_says_every_line_with_its_mark_evidence_and_caveat():
+    told = text(made(), 100)
+    for expected in ("✓ proof", "✗ memory", "? secrets", "· size", "evidence", "caveat", "▸ movups"):
+        assert expected in told
+    assert "guessed   a guess" in told
+    assert "128/256 in place          proved at 16–32, 34–48 bytes; not at 33" in told
+    assert "1 thing wrong: memory; not checked: secrets" in told
+
+
+def test_a_narrow_width_is_refused():
+    with pytest.raises(ValueError, match="width must be at least 80 columns, not 40"):
+        text(made(), 40)
+
+
+def test_a_page_holds_hostile_names_as_text():
+    told = page(made(HOSTILE, HOSTILE))
+    assert "<script" not in told
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#x27;" in told
+    assert told.count("<section") == 1
+
+
+def test_a_page_asks_for_nothing():
+    told = page(made())
+    assert re.search(r"(src|href)=.?(http|//|file)|url\(|@import", told) is None
+    assert "default-src 'none'" in told
+
+
+def test_a_page_of_several_functions_begins_with_an_overview():
+    told = page(made(functions=2))
+    assert told.count('href="#f0"') == told.count('<section id="f0">') == 1
+    assert told.count('href="#f1"') == told.count('<section id="f1">') == 1
+
+
+def test_a_bar_is_as_wide_as_there_are_lengths():
+    told = page(made())
+    widths = [int(n) for n in re.findall(r"flex-grow:(\d+)", told)]
+    assert widths == [17, 1, 15] * 2
+    assert 'title="33 bytes: wrong"' in told
+
+
+def test_a_clean_function_has_nothing_wrong():
+    assert verdict(FunctionReview("f", lines=[Line("a", HOLDS, "b", "c")])) == "nothing wrong"

@@ -1,0 +1,61 @@
+"""`aeskit review` on the command line: files, exit status, messages."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from aeskit.cli import main
+
+pytest.importorskip("iced_x86", reason="decoding needs iced-x86")
+
+SAMPLES = Path(__file__).parents[1] / "verify" / "samples"
+QUICK = ("--lengths", "16", "--key-bits", "128", "--workers", "1", "--no-cache")
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["review", *map(str, arguments)])
+
+
+def test_a_file_is_reviewed_into_text_page_and_json(tmp_path):
+    done = run(
+        SAMPLES / "clobbers_rbx.S",
+        *QUICK,
+        "--function",
+        "clobbers_rbx_xts_encrypt",
+        "--html",
+        tmp_path / "r.html",
+        "--json",
+        tmp_path / "r.json",
+        "--cycles",
+    )
+    assert done.exit_code == 1, done.output
+    assert done.stdout == "clobbers_rbx_xts_encrypt: 1 thing wrong: ABI; not checked: cycles\n"
+    raw = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert "does not keep the ABI" in raw["functions"][0]["lines"][-1]["evidence"]
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "clobbers_rbx_xts_encrypt" in page
+    assert str(SAMPLES) not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--function", "no"), "has no symbol no; it has library_sse_block, library_sse_xts_encrypt"),
+        (("--contract", "no"), "contract must be one of"),
+        (("--lengths", "x"), "lengths must be numbers and ranges like 16-1100, not 'x'"),
+    ],
+)
+def test_misuse_is_told(arguments, words):
+    done = run(SAMPLES / "library_sse.S", *arguments)
+    assert done.exit_code == 2
+    assert words in " ".join(done.output.split())
+
+
+def test_a_file_that_is_none_is_told(tmp_path):
+    path = tmp_path / "a.o"
+    path.write_bytes(b"")
+    done = run(path)
+    assert done.exit_code == 2
+    assert "must be an ELF file" in done.output
