@@ -101,6 +101,8 @@ def answer(file: str, out: str, to: str, name: str) -> None:
 @click.option("--stealing", default="CS1,CS2,CS3", show_default=True, help="Forms, for the mode cts.")
 @click.option("--seed", default=0, show_default=True, help="Another seed gives other keys and texts.")
 @click.option("--minimise", is_flag=True, help="The fewest that kill all mutants that these kill.")
+@click.option("--function", "functions", multiple=True, help="Of this function's machine code as well.")
+@click.option("--sample", default=200, show_default=True, help="Mutants of each function.")
 @click.option("--to", default="aeskit", show_default=True, help="The format to write.")
 @click.option("--out", type=OUTPUT, help="Where to; else the terminal.")
 def make(
@@ -110,6 +112,8 @@ def make(
     stealing: str,
     seed: int,
     minimise: bool,
+    functions: tuple[str, ...],
+    sample: int,
     to: str,
     out: str | None,
 ) -> None:
@@ -117,18 +121,26 @@ def make(
     from aeskit.answers import command
 
     options = (_names(edges), _names(key_bits), _names(stealing), seed)
-    raise SystemExit(command.make(mode, *options, minimise, to, out))
+    raise SystemExit(command.make(mode, *options, minimise, functions, sample, to, out))
 
 
 @vectors.command()
 @click.argument("files", nargs=-1, required=True, type=_FILE)
 @click.option("--mode", "modes", multiple=True, help="Of these modes alone; repeatable.")
+@click.option("--function", "functions", multiple=True, help="Also changes of this function's machine code.")
+@click.option("--sample", default=200, show_default=True, help="Changes of each function.")
 @click.option("--list", "listed", is_flag=True, help="Also the faults that one set alone finds.")
-def compare(files: tuple[str, ...], modes: tuple[str, ...], listed: bool) -> None:
+def compare(
+    files: tuple[str, ...],
+    modes: tuple[str, ...],
+    functions: tuple[str, ...],
+    sample: int,
+    listed: bool,
+) -> None:
     """Count the faults that each of FILES finds among implementations with one fault each."""
     from aeskit.answers import command
 
-    raise SystemExit(command.compare(files, modes, listed))
+    raise SystemExit(command.compare(files, modes, functions, sample, listed))
 
 
 def _names(text: str) -> tuple[str, ...]:

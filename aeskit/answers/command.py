@@ -27,7 +27,7 @@ from aeskit.answers import show as showing
 from aeskit.answers.check import Row, Status
 from aeskit.answers.engine import Unsupported
 from aeskit.answers.engines import Model, emulated, select
-from aeskit.answers.mutants import every
+from aeskit.answers.mutants import Killer, every
 from aeskit.answers.respond import respond
 from aeskit.machine.bochs import EmulatorError
 from aeskit.trace import Trace
@@ -148,6 +148,8 @@ def make(
     stealing: Sequence[str],
     seed: int,
     minimal: bool,
+    functions: Sequence[str],
+    count: int,
     to: str,
     out: str | None,
 ) -> int:
@@ -158,14 +160,15 @@ def make(
         sizes = [int(size) for size in key_bits]
         with console.status(f"making {mode}"):
             made = making.make(mode, edges=edges, key_bits=sizes, seed=seed, stealing=stealing)
-            made, result = making.smallest(made) if minimal else (made, None)
+            killers = [*every(mode), *_changed(functions, count)]
+            made, result = making.smallest(made, killers) if minimal else (made, None)
         title = f"aeskit, edges of {mode}, seed {seed}"
         if out:
             refused = files.write(out, made, to, title=title, flags=made.flags)
         else:
             pieces, refused = files.text_pieces(made, to, title=title, flags=made.flags)
             sys.stdout.writelines(pieces)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, EmulatorError) as error:
         return _misused(error)
     console.print(escape(f"{len(made)} vectors, {', '.join(made.flags)}"), highlight=False)
     if result:
@@ -177,15 +180,19 @@ def make(
     return PASSED
 
 
-def compare(paths: Sequence[str], modes: Sequence[str], listed: bool) -> int:
+def compare(
+    paths: Sequence[str], modes: Sequence[str], functions: Sequence[str], count: int, listed: bool
+) -> int:
     """The table of sets by families of faults."""
     console = Console(stderr=True)
     try:
         sets = {source.stem: list(files.stream(entry, source)) for entry, source in files.group(paths)}
-    except ValueError as error:
+        changed = _changed(functions, count)
+    except (ValueError, EmulatorError) as error:
         return _misused(error)
     held = {vector.mode for vectors in sets.values() for vector in vectors}
-    killers = [killer for killer in every() if killer.mode in held and killer.mode in (modes or held)]
+    killers: list[Killer] = [killer for killer in every() if killer.mode in held]
+    killers = [killer for killer in [*killers, *changed] if killer.mode in (modes or held)]
     found = comparing.Comparison(tuple(sets))
     with Progress(*_BAR, console=console, transient=True) as bar:
         task = bar.add_task("faults", total=len(killers))
@@ -220,6 +227,15 @@ def print_comparison(found: comparing.Comparison, listed: bool) -> None:
         )
         for fault in only if listed else []:
             console.print(escape(f"  only here: {fault}"), highlight=False)
+
+
+def _changed(functions: Sequence[str], count: int) -> list[Killer]:
+    """Mutants of machine code; ValueError for a name that is none, EmulatorError without an emulator."""
+    if not functions:
+        return []
+    from aeskit.answers.mutants.machine import of_function
+
+    return [killer for name in functions for killer in of_function(name, count)]
 
 
 def _find(found: files.VectorSet, number: str) -> TestVector:

@@ -57,7 +57,7 @@ def test_check_of_what_cannot_be_checked(tmp_path):
     assert "broken.rsp:19: must be a comment, a section or a field, not 'stray'" in output
     status, output = run("check", broken, "--implementation", "vaes_avx1024")
     assert status == 2
-    assert "there is no implementation 'vaes_avx1024'; known are" in output
+    assert "there is no implementation 'vaes_avx1024'" in output
     status, output = run("check", broken, "--from", "xml")
     assert status == 2
     assert "format must be one of acvp-expected, acvp-response, acvp, aeskit, cavp, evptest," in output

@@ -7,7 +7,7 @@ from aeskit.answers import make as making
 from aeskit.answers.check import Checker, Status
 from aeskit.answers.edges import EDGES, FLAGS
 from aeskit.answers.engine import Engine
-from aeskit.answers.mutants import every
+from aeskit.answers.mutants import Mutant, every
 from aeskit.vectors import TestVector, read
 from aeskit.verify import peer
 
@@ -132,10 +132,8 @@ def test_any_killers_can_be_given():
             if len(call.data) == 48:
                 yield "in place", bytes(48)
 
-    class Killer:
-        name, mode, family, engine = "deaf at 48 bytes", "cbc", "changed code", Deaf()
-
-    small, result = making.smallest(making.make("cbc", edges=["remainder"]), [Killer()])
+    killer = Mutant("deaf at 48 bytes", "cbc", "changed code", Deaf())
+    small, result = making.smallest(making.make("cbc", edges=["remainder"]), [killer])
     assert [vector.length for vector in small] == [48]
     assert result.killed == ("deaf at 48 bytes",)
 

@@ -1,6 +1,6 @@
 """A mutant: an implementation with one fault, over AES that is right. Vectors are measured by what they kill.
 
-A killer is any `Engine` with a family: these faulty ones, or changed machine code that is run as an engine.
+A killer is what a vector can find: these faulty implementations, or changed machine code (`machine`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any, Protocol
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from aeskit.answers.check import Checker, Status
 from aeskit.answers.engine import BLOCK, Call, Engine, Unsupported
+from aeskit.vectors import TestVector
 from aeskit.verify import peer
 
 STRIDES = (2, 4, 8, 16)
@@ -37,9 +39,8 @@ class Killer(Protocol):
         """The kind of fault, a row of the table."""
         ...
 
-    @property
-    def engine(self) -> Engine:
-        """What answers."""
+    def kills(self, vectors: Sequence[TestVector]) -> Iterator[int]:
+        """The numbers of the vectors that find it, as they are tried one after the other."""
         ...
 
 
@@ -101,6 +102,13 @@ class Mutant:
     mode: str
     family: str
     engine: Engine
+
+    def kills(self, vectors: Sequence[TestVector]) -> Iterator[int]:
+        """See `Killer.kills`; vectors of other modes are passed over."""
+        checker = Checker(self.engine)
+        for number, vector in enumerate(vectors):
+            if vector.mode == self.mode and checker.check(vector).status is Status.FAILED:
+                yield number
 
 
 def mutant(mode: str, family: str, fault: str, **functions: Any) -> Mutant:
