@@ -269,7 +269,12 @@ def _given_steps(contract: Contract, inputs: Inputs, heard: list[Step]) -> tuple
         for start in range(0, len(data), BLOCK)
     }
     others = {name: inputs.used[name] for name in ("key", *STARTS) if name in inputs.used}
-    return [_given_step(*item) for item in blocks.items()], [_given_step(*item) for item in others.items()]
+    more = [_given_step(*item) for item in others.items()]
+    if "key" in inputs.used:
+        keys = Recorder()
+        choose("plain").expand_for_decryption(inputs.used["key"], keys.note, "K")
+        more += [step for step in keys.steps if step.text.startswith("dK")]
+    return [_given_step(*item) for item in blocks.items()], more
 
 
 def _given_step(name: str, data: bytes) -> Step:

@@ -33,7 +33,7 @@ export class Run {
     Object.assign(this, { raw, title: raw.title, source: raw.source, count: raw.steps.length });
     this.findings = raw.findings.map(([text, step]) => ({ text, step }));
     this.phases = raw.phases.map(([first, name], i) => ({ first, name, end: raw.phases[i + 1]?.[0] ?? raw.steps.length }));
-    this.buffers = raw.buffers.map(([name, , writable, hex, expected]) => ({ name, writable, size: hex.length / 2, expected }));
+    this.buffers = raw.buffers.map(([name, address, writable, hex, expected]) => ({ name, address: BigInt(address), writable, size: hex.length / 2, expected }));
     for (const buffer of this.buffers) buffer.blocks = Array.from({ length: Math.ceil(buffer.size / 16) }, () => ({ read: Infinity, written: Infinity }));
     this.kept = [];
     this.roles = new Map(); // vector register to how often each kind was seen in it
@@ -152,6 +152,12 @@ export class Run {
 
   scalars() {
     return [...this.names].filter((name) => !isVector(name) && name !== "flags");
+  }
+
+  /* An address by the buffer that it points into or behind; empty if none. */
+  pointer(address) {
+    const buffer = this.buffers.find((one) => one.address <= address && address <= one.address + BigInt(one.size));
+    return buffer ? `${buffer.name}${address > buffer.address ? `+${address - buffer.address}` : ""}` : "";
   }
 
   model(at) {

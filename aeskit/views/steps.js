@@ -1,11 +1,10 @@
 // A run to step through: code by phase, registers by role, the model's step, memory and a timeline.
 // Everything shown is text content, never markup. Lanes are drawn by lanes.js, the trace is read by run.js.
 
-import { LanesView, fromHex, node } from "./lanes.js";
+import { LanesView, node } from "./lanes.js";
+import { LocalModel, LongList } from "./list.js";
 import { Run, isVector, kindOf, lanesFrom } from "./run.js";
 
-const ROW = 20; // pixels of a list's row
-const SPARE = 10; // rows drawn beyond the visible ones
 const BACK = 300; // steps to look back for a recognised value
 const PARTS = 120; // of the timeline
 const PLAY = 120; // milliseconds a step
@@ -17,75 +16,6 @@ const hexNumber = (hex) => `0x${integer(hex).toString(16)}`;
 const flags = (hex) => Object.keys(FLAGS).filter((name) => (integer(hex) >> BigInt(FLAGS[name])) & 1n).join(" ") || "all clear";
 const grouped = (hex) => hex.match(/.{1,8}/g)?.join(" ") ?? "";
 const plural = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
-
-/* What LanesView asks of a widget's model, held here. */
-class LocalModel {
-  constructor(values) {
-    this.held = values;
-    this.listeners = {};
-  }
-  get = (name) => this.held[name];
-  on = (event, call) => (this.listeners[event] ??= []).push(call);
-  off = (event, call) => (this.listeners[event] = this.listeners[event]?.filter((other) => other !== call));
-  save_changes = () => {};
-  set(name, value) {
-    this.held[name] = value;
-    for (const call of this.listeners[`change:${name}`] ?? []) call();
-  }
-}
-
-/* A list of any length: only what is in sight exists. `draw(i)` gives a row, `choose(i)` hears a click. */
-class LongList {
-  constructor(label, count, draw, choose) {
-    Object.assign(this, { count, draw, at: -1 });
-    this.room = node("div", { class: "aeskit-rows" });
-    this.room.style.height = `${count * ROW}px`;
-    this.box = node("div", { class: "aeskit-list", role: "listbox", "aria-label": label, tabindex: "0" }, this.room);
-    this.box.onscroll = () => this.paint();
-    this.room.onclick = (event) => {
-      const row = event.target.closest("[data-row]");
-      if (row) choose(Number(row.dataset.row));
-    };
-    new ResizeObserver(() => this.paint()).observe(this.box);
-  }
-
-  paint() {
-    const first = Math.max(0, Math.floor(this.box.scrollTop / ROW) - SPARE);
-    const last = Math.min(this.count, Math.ceil((this.box.scrollTop + this.box.clientHeight) / ROW) + SPARE);
-    const rows = [];
-    for (let i = first; i < last; i++) rows.push(this.row(i));
-    this.room.replaceChildren(...rows);
-  }
-
-  id = (i) => `${this.name ??= `aeskit-${Math.random().toString(36).slice(2)}`}-${i}`;
-
-  row(i) {
-    const row = this.draw(i);
-    row.style.top = `${i * ROW}px`;
-    row.dataset.row = i;
-    row.id = this.id(i);
-    const named = { "aria-setsize": this.count, "aria-posinset": i + 1, "aria-selected": i === this.at, role: "option" };
-    for (const [name, value] of Object.entries(named)) row.setAttribute(name, value);
-    return row;
-  }
-
-  select(i) {
-    if (i === this.at) return;
-    const top = this.box.scrollTop, height = this.box.clientHeight;
-    this.mark(false);
-    this.at = i;
-    if (i >= 0 && ((i - 1) * ROW < top || (i + 3) * ROW > top + height)) this.box.scrollTop = i * ROW - height / 2;
-    if (!this.mark(true)) this.paint();
-  }
-
-  /* Mark the selected row, or no longer; whether it is drawn. */
-  mark(selected) {
-    const row = document.getElementById(this.id(this.at));
-    row?.setAttribute("aria-selected", selected);
-    if (row && selected) this.box.setAttribute("aria-activedescendant", row.id);
-    return row;
-  }
-}
 
 export class StepsView {
   constructor(raw, el) {
@@ -319,7 +249,7 @@ export class StepsView {
 
   paintScalars(step, after) {
     const cells = this.run.scalars().filter((name) => after.values.has(name)).map((name) => {
-      const hex = after.values.get(name), place = after.lanes.get(name);
+      const hex = after.values.get(name), place = after.lanes.get(name) ?? (this.run.pointer(integer(hex)) || undefined);
       const cell = node("td", { class: name in step.values ? "aeskit-marked" : "", title: hexNumber(hex) }, place ?? hexNumber(hex));
       return [node("th", { scope: "row" }, name), cell];
     });
