@@ -160,9 +160,12 @@ def _compared(engine: Engine, vector: TestVector, direction: str) -> str:
         if wrong := difference(found, wanted):
             return f": {wrong}"
         if len(calls) == 1:
-            for layout, result in engine.layouts(call, vector.pieces):
-                if wrong := difference(result, wanted):
-                    return f", {layout}: {wrong}"
+            others = engine.layouts(call, vector.pieces)
+        else:
+            others = engine.batch(call, len(calls[0].data))
+        for layout, result in others:
+            if wrong := difference(result, wanted):
+                return f", {layout}: {wrong}"
         return _after(engine, vector, call)
     except _REFUSALS as error:
         return f": refused: {error}"

@@ -48,6 +48,10 @@ class Engine(ABC):
         """The result once more, in other layouts, each with its name."""
         return iter(())
 
+    def batch(self, call: Call, size: int) -> Iterator[tuple[str, bytes]]:
+        """The result of several data units of `size` bytes in one call, with its name."""
+        return iter(())
+
     def after(self, call: Call) -> bytes:
         """What continues the message after a call."""
         raise Unsupported("gives nothing that continues a message")

@@ -17,7 +17,7 @@ import aeskit.xts
 from aeskit import implementations, keys
 from aeskit._native import ffi, lib
 from aeskit.answers.engine import Call, Engine, Unsupported
-from aeskit.bits import xor
+from aeskit.bits import from_le, xor
 from aeskit.cpu import detect
 from aeskit.implementations import INSTRUCTION_SETS, MissingFeature, choose
 from aeskit.models import aes, bit_lengths, cbc, ctr, cts, ecb, lrw, pcbc, xts
@@ -160,6 +160,12 @@ class Native(Engine):
         yield "in place", bytes(buffer)
         if pieces:
             yield "in pieces", b"".join(self._pieces(cipher, call, pieces))
+
+    def batch(self, call: Call, size: int) -> Iterator[tuple[str, bytes]]:
+        """All data units at once, where their numbers are below 2^64."""
+        first, cipher = from_le(call.iv), self._ready(call)
+        if first + len(call.data) // size <= 1 << 64:
+            yield "as sectors", getattr(cipher, f"{call.direction}_sectors")(call.data, first, size)
 
     def after(self, call: Call) -> bytes:
         """What the function writes back, asked for as the boundary does."""

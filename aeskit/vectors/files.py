@@ -76,10 +76,10 @@ def group(paths: Iterable[str | Path]) -> list[tuple[Format, Source]]:
     found = [(registry.recognise(source), source) for source in (Source(Path(path)) for path in paths)]
     answers = [source for entry, source in found if entry.answers]
     questions = [(entry, source) for entry, source in found if not entry.answers]
-    for entry, source in questions:
-        if entry.name == "acvp":
-            source.companions = answers
-    return questions or found
+    asking = [source for entry, source in questions if entry.name == "acvp"]
+    for source in asking:
+        source.companions = answers
+    return questions if asking else found
 
 
 def write(

@@ -26,6 +26,8 @@ def read(source: Source) -> Iterator[TestVector]:
     """Every test; its answer from the test itself or the companion of its vector set, else it `asks`."""
     head = _Head(source)
     answers = _answers(source, head.identity)
+    if source.companions and not answers:
+        source.note(f"none of the answers are to vsId {head.identity}")
     for group in _groups(source):
         yield from _group(source, group, head, answers)
     if answers:
