@@ -25,6 +25,8 @@
  * and the one carry over 128 bits, from u to u + 1, is ADD and ADC once a pass. Where the table is read depends on the
  * counter, which is public, never on the key or the data.
  *
+ * A message of one block needs none of this: its counter block is the input, and its call a third shorter.
+ *
  * Clobbers rax, rcx, rdx, rsi, r8 to r11, k1, the registers above and the flags.
  */
 
@@ -82,12 +84,17 @@
         vor v9, v9, v10
 .endm
 
-/* v8 to v11, r11:rax and r8 for the counter block at [r8], which is written back. */
-.macro ctr_begin set
+/* r11:rax = the counter block at [r8]. */
+.macro ctr_load
         mov rax, [r8 + 8]
         bswap rax
         mov r11, [r8]
         bswap r11
+.endm
+
+/* v8 to v11, r11:rax and r8 for the counter block at [r8], which is written back. */
+.macro ctr_begin set
+        ctr_load
         vspread v8, [r8]
         ctr_write_back
         mov r8d, eax
@@ -135,6 +142,16 @@
         ctr_counters \registers
         add r8, .Lat
         ctr_crypt \registers
+.endm
+
+/* xv0 = the keystream of a message of one block: that of the counter block at [r8], to which 1 is added there. */
+.macro ctr_block
+        vmovdqu xv1, [r8]
+        ctr_load
+        ctr_write_back
+        schedule enc, rdi, rdi, r9, r10
+        vmovdqa xv0, xv1
+        aes_block enc, xv0, rdi, r9, r10
 .endm
 
 /* The last rcx bytes, fewer than a register holds, with the keystream in v0. With EVEX masked: nothing beyond them is
@@ -194,6 +211,8 @@
 function ctr_crypt_\set
         test rcx, rcx
         jz 7f
+        cmp rcx, 16
+        jbe .Lctr_block_\set
         ctr_begin \set
         schedule enc, rdi, rdi, r9, r10
         hold_keys rdi, r9, r10
@@ -227,11 +246,20 @@ function ctr_crypt_\set
         jz 6f
         ctr_counters v0
         aes_rounds enc, r9, r10, v0
+.Lctr_tail_\set:
         ctr_tail
 6:
         leave_lanes
 7:
         ret
+
+.Lctr_block_\set:
+        ctr_block
+        cmp ecx, 16
+        jb .Lctr_tail_\set
+        vpxor xv0, xv0, [rsi]
+        vmovdqu [rdx], xv0
+        leave_lanes
 end_function ctr_crypt_\set
 .endm
 
