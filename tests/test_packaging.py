@@ -5,6 +5,7 @@ import site
 import subprocess
 import sys
 import zipfile
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,18 @@ def test_wheel_runs_away_from_the_sources(unpacked):
         cwd=unpacked,
     )
     assert ran.stdout.startswith(str(unpacked)), ran.stderr
+
+
+def test_an_editable_install_keeps_the_ninja_that_it_calls(tmp_path, monkeypatch):
+    """Pip's build environment is gone when the package is imported, and its ninja with it."""
+    if not find_spec("ninja") or not find_spec("mesonpy"):
+        pytest.skip("needs meson-python and ninja")
+    backend = module_from_spec(spec := spec_from_file_location("backend", ROOT / "native" / "backend.py"))
+    spec.loader.exec_module(backend)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NINJA", "")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(backend, "_build_editable", lambda *_: os.environ["NINJA"])
+    kept = Path(backend.build_editable("wheels"))
+    assert kept.is_relative_to(tmp_path)
+    assert subprocess.run([kept, "--version"], capture_output=True).returncode == 0
