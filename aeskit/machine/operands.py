@@ -100,13 +100,11 @@ class Binder:
         k, number, element, width = self.state.k, self.ins.mask, entry.element, operand.size
         if not number or entry.to_flags or entry.scattered or not element:
             return None
-        if operand.broadcast:
-            ones = (1 << size // width) - 1
+        if operand.broadcast or entry.tile:  # all of it, for any element that takes of it
+            ones = (1 << size // element) - 1
             return lambda: np.full(width, bool(k[number] & ones))
         if width == size:
             return lambda: spread(k[number], element, size)
-        if entry.tile:
-            return lambda: spread(k[number], element, size).reshape(-1, width).any(0)
         if entry.sized:
             return lambda: spread(k[number], element * width // size, width)
         return None
