@@ -1,5 +1,6 @@
 """The page of a run in Chromium: keys, clicks, the timeline, a hundred thousand steps; nothing is fetched."""
 
+import json
 import time
 from dataclasses import replace
 
@@ -125,3 +126,35 @@ def test_a_hundred_thousand_steps_draw_a_screenful(browser, run, tmp_path):
     assert page.locator(".aeskit-code .aeskit-step").count() < 100
     assert page.locator("*").count() < 12_000
     page.close()
+
+
+CELL = """\
+from aeskit.verify.calls import Given
+from aeskit.verify.stepping import trace
+from aeskit.views.steps_widget import StepsWidget
+
+StepsWidget(trace("ecb_encrypt_aesni_avx", None, Given(32)))
+"""
+
+
+def test_the_widget_steps_in_a_notebook(notebook, server):
+    cell = {
+        "cell_type": "code",
+        "id": "one",
+        "metadata": {},
+        "source": CELL,
+        "outputs": [],
+        "execution_count": None,
+    }
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
+    book = {"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    (server.folder / "notebooks" / "steps.ipynb").write_text(json.dumps(book), encoding="utf-8")
+    page = notebook("steps.ipynb")
+    view = page.locator(".aeskit-steps")
+    view.focus()
+    page.keyboard.press("ArrowRight")
+    expect(view.locator(".aeskit-now")).to_contain_text("step 1 ")
+    page.keyboard.press("End")
+    expect(view.locator(".aeskit-now strong")).to_have_text("ret")
+    assert page.locator(".jp-Cell").count() == 1  # no key went to the notebook
+    assert page.errors == []
