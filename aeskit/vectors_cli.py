@@ -47,7 +47,7 @@ def check(
 @vectors.command()
 @click.argument("file", type=_FILE)
 @click.argument("out", type=OUTPUT)
-@click.option("--to", required=True, help="The format to write.")
+@click.option("--to", required=True, help="The format to write: `aeskit vectors formats` lists them.")
 @click.option("--from", "form", help="The format to read, where the file's beginning shall not tell it.")
 @click.option("--answers", multiple=True, type=_FILE, help="Answers to the questions in FILE (ACVP).")
 def convert(file: str, out: str, to: str, form: str | None, answers: tuple[str, ...]) -> None:
@@ -55,6 +55,14 @@ def convert(file: str, out: str, to: str, form: str | None, answers: tuple[str, 
     from aeskit.answers import command
 
     raise SystemExit(command.convert(file, out, to, form, answers))
+
+
+@vectors.command()
+def formats() -> None:
+    """List the formats, and which are read and which are written."""
+    from aeskit.answers import command
+
+    raise SystemExit(command.formats())
 
 
 @vectors.command()

@@ -93,6 +93,15 @@ def convert(path: str, out: str, to: str, form: str | None, answers: Sequence[st
     return PASSED
 
 
+def formats() -> int:
+    """A table of the formats."""
+    table = Table("format", "title", "read", "written")
+    for entry in registry.formats().values():
+        table.add_row(entry.name, entry.title, "yes" if entry.read else "", "yes" if entry.write else "")
+    Console().print(table)
+    return PASSED
+
+
 def as_json(trace: Trace) -> str:
     """A trace as `show` writes it."""
     return trace.to_json()
