@@ -31,6 +31,10 @@ class Split(Exception):
         self.halves = (interval[0], at - step), (at, interval[1])
 
 
+class Impossible(Exception):
+    """No values meet what is assumed: the case need not be run."""
+
+
 class Choose(Exception):
     """The run must be done for every value of some bits of a public input: an address depends on them."""
 
@@ -165,11 +169,11 @@ class Counters:
         """
         if not self.names(x) | self.names(y) <= self.public:
             return Unknown("the carry of a value that is not constant")
-        threshold = 1 << 8 * len(x)
+        size = threshold = 1 << 8 * len(x)
         for word in (x, y):
             base, offset = self.origin(word)
-            wraps = offset and self.decide_either(self.between(base, threshold - offset, threshold - 1))
-            threshold -= offset - (1 << 8 * len(x)) * bool(wraps)
+            wraps = offset and self.decide_either(self.between(base, size - offset, size - 1))
+            threshold -= offset - size * bool(wraps)
         one, two = sorted((self.origin(x)[0], self.origin(y)[0]))
         return PairPredicate(one, two, threshold)
 
@@ -226,6 +230,8 @@ class Counters:
         one, two, key = self.bounds(question.one), self.bounds(question.two), (question.one, question.two)
         first, last = self.assumed.get(key, (0, one[1] + two[1]))
         first, last = max(first, one[0] + two[0]), min(last, one[1] + two[1])
+        if first > last:
+            raise Impossible
         if first >= question.threshold or last < question.threshold:
             return bool(first >= question.threshold)
         raise Split(key, question.threshold, (first, last), 1)

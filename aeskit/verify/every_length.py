@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from aeskit.bits import BLOCK
 from aeskit.contracts import ANY, Buffer, Call, Contract
-from aeskit.machine.counters import Choose, Split, Word
+from aeskit.machine.counters import Choose, Impossible, Split, Word
 from aeskit.machine.decode import GPR_NAMES
 from aeskit.machine.errors import MachineError
 from aeskit.machine.memory import Region
@@ -136,6 +136,8 @@ class EveryLength:
             except Split as split:
                 todo += assumption.halves(split)
                 continue
+            except Impossible:
+                continue
             except Choose as choice:
                 if choice.name == LENGTH and (choice.index or choice.mask & 0xF0):
                     if self.tail:
@@ -156,17 +158,22 @@ class EveryLength:
     # ---- The loop
 
     def _find(self) -> tuple[int, int]:
-        """The head's address and the stride."""
-        found = [outcome for _, outcome in self._every_case(self._look) if outcome]
-        if len(set(found)) != 1:
-            raise NotClosed(f"{len(set(found))} main loops were found, not one")
-        address, stride = found[0]
-        return address, stride
+        """The head's address and the stride, in the first case that has a loop; `_pass` asks every case."""
+        self.window = WINDOW
+        while True:
+            try:
+                return next(outcome for _, outcome in self._cases(self._look) if outcome)
+            except Choose:
+                continue
+
+    def _least(self) -> int:
+        """A short length that the contract allows: for calls whose model is not asked."""
+        return max(2 * BLOCK, -(-self.contract.minimum // BLOCK) * BLOCK)
 
     def _look(self, assumption: Assumption) -> tuple[int, int]:
         machine = self.prover.machine
         seen: dict[int, list[Any]] = {}
-        self._place(self._call(assumption), assumption)
+        self._place(self._call(assumption, self._least()), assumption)
         machine.start(self.function)
         before, stride = 0, 0
 
@@ -199,22 +206,30 @@ class EveryLength:
         found = strides or pointers
         return max(found) if found and max(found) % BLOCK == 0 else 0
 
-    def _call(self, assumption: Assumption, given: dict[str, Ids] | None = None) -> Call:
-        return self.prover.call(self.contract, self.window, self.key_size, self.in_place, assumption, given)
+    def _call(self, assumption: Assumption, size: int, given: dict[str, Ids] | None = None) -> Call:
+        """A call of which the model does `size` bytes."""
+        return self.prover.call(self.contract, size, self.key_size, self.in_place, assumption, given)
 
     def _place(self, call: Call, assumption: Assumption, shift: int = 0) -> None:
-        """The call with n − shift bytes; for the tail, `STANDS_FOR` is n in addresses."""
+        """The call with n − shift bytes, and `window` bytes of source and destination.
+
+        For the tail, `STANDS_FOR` is n in addresses.
+        """
         prover, counters = self.prover, self.prover.domain.counters
         base, offset = counters.origin(self._word(assumption))
         prover.place(call, shift, counters.add(self._word(assumption), -shift))
         prover.domain.stand_ins = {base: STANDS_FOR} if self.tail else {}
-        for buffer in call.buffers if self.tail else ():
-            if buffer.moves:
-                region = prover.machine.memory.region(buffer.name)
+        memory, inputs = prover.machine.memory, prover.domain.expressions.inputs
+        for buffer in call.buffers:
+            if not buffer.moves:
+                continue
+            region = memory.region(buffer.name)
+            name = "data" if buffer.name in ("data", "source") else "old destination"
+            region.data = inputs(name, shift + self.window)[shift:]
+            if self.tail:
                 at = region.address - shift + STANDS_FOR - self.tail
-                name = "data" if buffer.name in ("data", "source") else "old destination"
-                data = prover.domain.expressions.inputs(f"the end of {name}", self.tail + offset)
-                prover.machine.memory.add(Region(f"end of {buffer.name}", at, data, region.permissions))
+                end = inputs(f"the end of {name}", self.tail + offset)
+                memory.add(Region(f"end of {buffer.name}", at, end, region.permissions))
 
     # ---- The induction
 
@@ -244,17 +259,19 @@ class EveryLength:
     ) -> tuple[set[str], set[str]]:
         """Registers that differ from the rest's call, and those that a pass changes."""
         machine = self.prover.machine
-        call = self._call(assumption)
+        call = self._call(assumption, stride + 2 * BLOCK)
         self._place(call, assumption)
+        placed = {r.name: r.data.copy() for r in machine.memory.regions_from(FIRST_BUFFER)}
         machine.start(self.function)
         before = self._arrive(head)
-        self._untouched(call, before)
+        self._untouched(call, before, placed)
         for finding in self.prover.forget(head, call):
             raise NotClosed(finding)
         for _ in range(passes):
             after = self._arrive(head)
-        self._output(call, after, stride)
-        rest = self._call(assumption, self._given(call, stride, self.window))
+        self._output(call, after, stride, placed)
+        given = self._given(call, stride, self._least())
+        rest = self._call(assumption, self._least(), given)
         self._place(rest, assumption, stride)
         machine.start(self.function)
         expected = self._arrive(head)
@@ -284,18 +301,18 @@ class EveryLength:
         regions = {r.name: (r.address, r.data.copy()) for r in buffers}
         return _State(list(state.gpr), state.v.copy(), list(state.k), machine.stack.data.copy(), regions)
 
-    def _untouched(self, call: Call, state: _State) -> None:
+    def _untouched(self, call: Call, state: _State, placed: dict[str, NDArray[Any]]) -> None:
         for buffer in call.buffers:
-            if buffer.moves and (state.regions[buffer.name][1] != buffer.data).any():
+            if buffer.moves and (state.regions[buffer.name][1] != placed[buffer.name]).any():
                 raise NotClosed(f"{buffer.name} is written before the loop")
 
-    def _output(self, call: Call, state: _State, stride: int) -> None:
+    def _output(self, call: Call, state: _State, stride: int, placed: dict[str, NDArray[Any]]) -> None:
         """The pass wrote the model's first `stride` bytes and nothing else of the data."""
         for buffer in call.buffers:
             if not buffer.moves or not buffer.writable:
                 continue
             data = state.regions[buffer.name][1]
-            if (data[stride:] != buffer.data[stride:]).any():
+            if (data[stride:] != placed[buffer.name][stride:]).any():
                 raise NotClosed(f"a pass writes {buffer.name} beyond its {stride} bytes")
             wrong = np.flatnonzero(data[:stride] != wanted(buffer)[:stride])
             if len(wrong):
