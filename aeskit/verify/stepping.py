@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from aeskit.machine.record import record
 from aeskit.machine.run import Machine
 from aeskit.models.arithmetic import choose
 from aeskit.trace import Finding, Trace
-from aeskit.verify.calls import ARGUMENTS, Given, Prepared, prepare
+from aeskit.verify.calls import ARGUMENTS, STARTS, Given, Prepared, prepare
 from aeskit.verify.proofs import find_contract
 
 ENGINES = ("lanes", "silicon", "emulator")
@@ -93,14 +94,15 @@ def trace(
     machine = prepared.machine()
     run, after = _run(prepared, machine, engine)
     found = [*_findings(prepared, machine, run), *_wrong(prepared, after, run)]
-    others: dict[str, list[Events]] = {}
+    others = _Others()
     if not run.problem and len(run.events) <= MOST_COMPARED:
         found += _upper_halves_matter(prepared, machine, run, after)
         others = _others(prepared, machine)
-        found += secret_paths(run, others)
+        found += secret_paths(run, others.runs)
+        found += [] if _is_wrong(found) else others.wrong
     values = [(name, data) for step in prepared.model for name, data in step.values.items()]
     names = Names([*values, *_ahead(prepared)])
-    if any(finding.text.startswith("destination") or finding.text.startswith("data") for finding in found):
+    if _is_wrong(found):
         found += _first_missing(prepared, run)
     kinds = {name: step.phase for step in prepared.model for name in step.values}
     found.sort(key=lambda finding: len(run.events) if finding.step is None else finding.step)
@@ -115,8 +117,13 @@ def trace(
         _about(kinds),
         found,
         prepared.model,
-        origins(run, others) if others else (),
+        origins(run, others.runs) if others.runs else (),
     )
+
+
+def _is_wrong(found: list[Finding]) -> bool:
+    """Whether a buffer's bytes are not what they must be."""
+    return any(", must be " in finding.text for finding in found)
 
 
 MOST_COMPARED = 20_000
@@ -125,9 +132,26 @@ TIMES = {"data": 3, "start": 6, "key": 3}
 """How often each input is changed; tweaks oftener, since masks made of one bit of them are common."""
 
 
-def _others(prepared: Prepared, machine: Machine) -> dict[str, list[Events]]:
+@dataclass
+class _Others:
+    """The same call with other inputs."""
+
+    runs: dict[str, list[Events]] = field(default_factory=dict)
+    """By what is another: key, data or start."""
+    wrong: list[Finding] = field(default_factory=list)
+    """The first result that is not what the model says, if one is."""
+
+
+def _said(other: Prepared, kind: str) -> str:
+    """What was another, as an option where it is short."""
+    used = other.inputs.used
+    start = next((used[name].hex() for name in STARTS if name in used), "")
+    return f"--start {start}" if kind == "start" else {"data": "other data", "key": "another key"}[kind]
+
+
+def _others(prepared: Prepared, machine: Machine) -> _Others:
     """The same call with another key, other data, another start, as far as the contract allows."""
-    made: dict[str, list[Events]] = {}
+    made = _Others()
     for kind in KINDS:
         for salt in range(TIMES[kind]):
             try:
@@ -137,7 +161,11 @@ def _others(prepared: Prepared, machine: Machine) -> dict[str, list[Events]]:
             except ValueError:
                 continue
             other.load(machine)
-            made.setdefault(kind, []).append(events.lanes(machine, prepared.symbol))
+            run, after = _run(other, machine, "lanes")
+            made.runs.setdefault(kind, []).append(run)
+            if not made.wrong:
+                texts = [finding.text for finding in _wrong(other, after, run)]
+                made.wrong = [Finding(f"with {_said(other, kind)}, {text}") for text in texts[:1]]
     return made
 
 

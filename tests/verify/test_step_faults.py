@@ -1,5 +1,6 @@
 """A function that is wrong in several ways at once, stepped: all is told, at the step where it shows."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,15 @@ def test_a_length_read_as_64_bits(tmp_path):
         )
         found = trace(str(source), "COPY", Given(5), contract_file=str(contract)).findings
         assert bool(found) is wrong
+
+
+def test_a_fault_that_these_inputs_do_not_show_is_met_with_others():
+    sample = Path(__file__).parent / "samples" / "wrong_at_33.S"
+    target = f"{sample}:wrong_at_33_xts_encrypt"
+    found = trace(target, "xts_encrypt_library", Given(33)).findings
+    told = next(re.fullmatch(r"with --start (\w{32}), destination: block 1 .*", f.text) for f in found)
+    again = trace(target, "xts_encrypt_library", Given(33, start=bytes.fromhex(told[1]))).findings
+    assert any(f.text.startswith("destination: block 1") for f in again)
 
 
 def run(*arguments):
