@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from aeskit.bench.goals import Verdict, compared
+from aeskit.bench.goals import Verdict, compared, reasons
 from aeskit.bench.limit import Limit
 from aeskit.bench.python_calls import PythonRow
 from aeskit.bench.table import Row, Run
@@ -45,6 +45,8 @@ def render_goals(run: Run, verdicts: list[Verdict], console: Console) -> None:
     """Print the goals, and what was held against what."""
     console.print(goals_table(verdicts))
     console.print(GOALS_LEGEND, style="dim")
+    for reason in reasons(verdicts):
+        console.print(f"· {reason}")
     met = sum(verdict.met for verdict in verdicts)
     console.print(f"{met} of {len(verdicts)} goals met. {compared(run.limits)}", style="bold")
 
@@ -78,8 +80,8 @@ def rows_table(rows: list[Row]) -> Table:
 def goals_table(verdicts: Iterable[Verdict]) -> Table:
     """A row a goal: what was to be reached, what was, and by whom."""
     table = _table("goals, AES-256")
-    for column in ("operation", "bytes", "goal", "cycles", "%", "result", "implementation"):
-        text = column in ("operation", "implementation")
+    for column in ("operation", "bytes", "goal", "cycles", "%", "result", "by"):
+        text = column in ("operation", "by")
         table.add_column(column, justify="left" if text else "right", no_wrap=True)
     for verdict in verdicts:
         table.add_row(verdict.goal.operation, str(verdict.goal.size), verdict.goal.text(), *_verdict(verdict))
@@ -119,7 +121,7 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str, str]:
         return "", "", "none", ""
     result = "[green]met[/]" if verdict.met else f"[red]× {verdict.factor:.2f}[/]"
     mark = NOISY if row.noisy else ""
-    return f"{row.cycles:.0f}{mark}", f"{row.percent or 0:.1f}", result, row.name
+    return f"{row.cycles:.0f}{mark}", f"{row.percent or 0:.0f}", result, row.name
 
 
 def _cell(row: Row | None) -> str:
