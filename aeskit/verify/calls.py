@@ -27,6 +27,8 @@ ARGUMENTS = (7, 6, 2, 1, 8, 9)
 FIRST_BUFFER, BUFFER_STEP, ODD = 0x2000_0000_0000, 0x1_0000_0000, 0x35
 POISON = 0xB0B0_B0B0_0000_0000
 """The upper half of a 32-bit argument."""
+LONGEST = 1 << 18
+"""Bytes of data: the model tells seventeen values a block."""
 MARGIN = 256
 """Bytes around a buffer that can be reached, so that a run goes on after it was seen to do so."""
 STARTS = ("tweak", "iv", "counter")
@@ -231,6 +233,8 @@ def _check(contract: Contract, given: Given) -> None:
             f", a multiple of {contract.multiple}" * (contract.multiple > 1)
         )
         raise ValueError(f"bytes must be {what} for {contract.name}, not {given.length}")
+    if given.length > LONGEST:
+        raise ValueError(f"bytes must be at most {LONGEST} to be told step by step, not {given.length}")
     if given.in_place and not contract.in_place:
         raise ValueError(f"{contract.name} does not run in place")
 

@@ -104,6 +104,7 @@ def test_every_mode_is_recognised_and_clean(name, length, value):
             Given(16, key=bytes(31)),
             "key must be 32 or 48 or 64 bytes for xts_encrypt_first, not 31",
         ),
+        (XTS, None, Given(1 << 30), "bytes must be at most 262144 to be told step by step"),
         (XTS, None, Given(16, start=bytes(15)), "tweak must be 16 bytes, not 15"),
         ("ecb_encrypt_aesni_avx", None, Given(17), "bytes must be at least 0, a multiple of 16"),
         (XTS, None, Given(16, 17), "a key must have 128, 192, 256 bits, not 136"),
