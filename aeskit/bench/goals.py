@@ -67,7 +67,7 @@ REASONS = {
     "xts": "XTS, one message: its IV's rounds wait for each other, and the reorder buffer (256 operations on "
     "Zen 3) is too short to fill them from the messages beside. A batch, whose IVs come first, shows what "
     "they cost. Long messages: with 16 registers the tweaks' XORs take slots from AES.",
-    "ctr": "CTR, short messages: 15 cycles of set-up, for the counter's carry over 128 bits without a branch.",
+    "ctr": "CTR, short messages: 15 cycles of set-up, for the carry over 128 bits without a branch.",
     "cbc decrypt": "CBC decryption: its XORs take slots from AES; ECB, with half of them, is the bound.",
     "cbc encrypt" + STREAMS: "CBC of 16 messages: 16 chains are just as many as latency times throughput of "
     "two AES units need; at 4096 bytes all messages' lines are one set of the L1 cache.",
