@@ -67,6 +67,7 @@ class Expressions:
         """("input", name, index), ("forward" or "inverse", id), ("sum", base, constant, index) for a byte of
         base + constant, ("plus", base, base, index) for one of the sum of two."""
         self._atoms: dict[tuple[Any, ...], int] = {}
+        self._inputs: dict[str, Array] = {}
         self._xor: dict[tuple[int, int], int] = {}
         self._varying: dict[int, int] = {0: 0}
         self._products: dict[tuple[int, int], int | None] = {}
@@ -83,7 +84,11 @@ class Expressions:
 
     def inputs(self, name: str, size: int) -> Array:
         """`size` unknown bytes of one input."""
-        return np.array([self.atom("input", name, index) for index in range(size)], np.int64)
+        known = self._inputs.get(name)
+        if known is None or len(known) < size:
+            known = np.array([self.atom("input", name, index) for index in range(size)], np.int64)
+            self._inputs[name] = known
+        return known[:size].copy()
 
     def substitute(self, byte: int, direction: str) -> int:
         """The byte through the S-box (``forward``) or its inverse; the two undo each other."""

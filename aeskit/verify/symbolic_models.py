@@ -15,6 +15,8 @@ from aeskit.models import aes
 from aeskit.models.arithmetic import Arithmetic
 from aeskit.trace import Note
 
+KEPT_SUMS = 100_000
+
 Ids = NDArray[np.int64]
 
 
@@ -25,6 +27,7 @@ class SymbolicModel(Arithmetic[Ids]):
         """Compute in the domain that the machine runs in, so that equal means the same id."""
         self.domain = domain
         self._blocks: dict[Any, Ids] = {}
+        self._sums: dict[tuple[bytes, bytes], Ids] = {}
 
     def string(self, data: bytes) -> Ids:
         """Constants."""
@@ -47,8 +50,14 @@ class SymbolicModel(Arithmetic[Ids]):
         return np.concatenate(strings) if strings else np.zeros(0, np.int64)
 
     def xor(self, left: Ids, right: Ids) -> Ids:
-        """Byte by byte."""
-        return self.domain.xor(left, right)
+        """Byte by byte; remembered."""
+        key = (left.tobytes(), right.tobytes())
+        found = self._sums.get(key)
+        if found is None:
+            if len(self._sums) > KEPT_SUMS:
+                self._sums.clear()
+            found = self._sums[key] = self.domain.xor(left, right)
+        return found
 
     def sub_bytes(self, string: Ids) -> Ids:
         """An atom for each byte."""
@@ -82,6 +91,8 @@ class SymbolicModel(Arithmetic[Ids]):
     def counters(self, block: Ids, count: int) -> Ids:
         """A carry out of the low quadword is asked of what is assumed about it, and may split the run."""
         words = self.domain.counters
+        if count == 1:
+            return block
         high, low = (tuple(block[at : at + 8][::-1].tolist()) for at in (0, 8))
         out: list[Word] = []
         for j in range(count):
