@@ -44,13 +44,21 @@ def _all() -> dict[str, Contract]:
         Contract("ctr", "CTR, 128-bit big-endian counter, written back", ctr_128),
         Contract("ctr64", "CTR, counter of two quadwords, the low one does not wrap", ctr_64, minimum=1),
         Contract(
-            "ctr32", "CTR of a library: 32-bit big-endian counter, whole blocks", ctr_32, multiple=BLOCK
+            "ctr32",
+            "CTR of a library: 32-bit big-endian counter, whole blocks",
+            ctr_32,
+            multiple=BLOCK,
+            inductive=False,
         ),
         Contract("keys", "key expansion, both directions", key_expansion, has_length=False),
     ]
     for count in STREAMS:
         title = f"CBC encryption of {count} messages at once"
-        found.append(Contract(f"cbc_streams_{count}", title, cbc_streams(count), multiple=BLOCK * count))
+        found.append(
+            Contract(
+                f"cbc_streams_{count}", title, cbc_streams(count), multiple=BLOCK * count, inductive=False
+            )
+        )
     for d in ("encrypt", "decrypt"):
         for flags, what in ((0, "piece"), (1, "first"), (2, "update"), (3, "first_update")):
             title = f"XTS {d}ion, two schedules, flags {flags}"

@@ -160,6 +160,8 @@ class Contract:
     in_place: bool = True
     """Whether source and destination may be one buffer."""
     has_length: bool = True
+    inductive: bool = True
+    """Whether a message's rest is a call of the same kind; else no proof for every length is tried."""
     notes: tuple[str, ...] = field(default=())
 
     def lengths(self, first: int, last: int) -> list[int]:

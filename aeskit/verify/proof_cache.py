@@ -8,12 +8,15 @@ import os
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import aeskit
 from aeskit.machine.loader import Image
-from aeskit.verify.proof import Proof
+from aeskit.verify.every_length import Closed
+from aeskit.verify.proof import Head, Proof
 
 PROVERS = (
     "contracts",
@@ -60,6 +63,7 @@ class Cache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(self._connect()) as table, table:
                 table.execute("create table if not exists proofs (key text primary key, proof text)")
+                table.execute("create table if not exists loops (key text primary key, loop text)")
         except (OSError, sqlite3.Error):
             self.path = None
 
@@ -74,6 +78,26 @@ class Cache:
         with closing(self._connect()) as table:
             rows = table.execute("select key, proof from proofs where key like ?", (f"{code}%",)).fetchall()
         return {key: read(text) for key, text in rows}
+
+    def loops(self, code: str) -> list[Closed]:
+        """The main loops of this code that were closed."""
+        if self.path is None:
+            return []
+        with closing(self._connect()) as table:
+            rows = table.execute("select loop from loops where key like ?", (f"{code}%",)).fetchall()
+        return [_loop(json.loads(text)) for (text,) in rows]
+
+    def store_loops(self, code: str, loops: Iterable[Closed]) -> None:
+        """Keep loops that were closed; those that were not are tried again."""
+        if self.path is None:
+            return
+        rows = [
+            (f"{code} {c.function} {c.contract} {c.key_size} {c.in_place}", json.dumps(raw_loop(c)))
+            for c in loops
+            if not c.findings
+        ]
+        with closing(self._connect()) as table, table:
+            table.executemany("insert or replace into loops values (?, ?)", rows)
 
     def store(self, code: str, proofs: Iterable[Proof]) -> None:
         """Keep proofs; findings are kept as well, for the same code has them again."""
@@ -94,3 +118,13 @@ def read(text: str) -> Proof:
     """A stored proof."""
     raw = json.loads(text)
     return Proof(**{**raw, "findings": tuple(raw["findings"])})
+
+
+def raw_loop(loop: Closed) -> dict[str, Any]:
+    """A closed loop for JSON."""
+    return asdict(loop) | {"head": loop.head.address, "dead": sorted(loop.head.dead)}
+
+
+def _loop(raw: dict[str, Any]) -> Closed:
+    head = Head(raw.pop("head"), frozenset(raw.pop("dead")))
+    return Closed(**raw | {"head": head, "carried": tuple(raw["carried"]), "findings": ()})

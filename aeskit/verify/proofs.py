@@ -142,9 +142,7 @@ def prove(
     With `closed` loops only what they leave to prove. A failed proof ends its function's turn unless
     `patient`: the others go on.
     """
-    image = targets[0].image()
-    own_contract = targets[0].contract_file
-    code = proof_cache.code(image, Path(own_contract).read_bytes() if own_contract else b"")
+    code = _code(targets)
     known = cache.known(code) if cache else {}
     pieces = [replace(job, closed=tuple(closed)) for job in jobs(targets, lengths, key_sizes, code)]
     every = [proof_cache.key(code, proof) for job in pieces for _, _, proof, _ in job.proofs()]
@@ -164,19 +162,32 @@ def close(
     targets: Sequence[Target],
     key_sizes: Sequence[int] = (16, 24, 32),
     workers: int | None = None,
+    cache: proof_cache.Cache | None = None,
     told: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Closed]:
-    """Close the main loop of every target with a length, for each key size and layout."""
-    of_function: dict[str, list[Target]] = {}
+    """Close the main loop of every target (of one file), for each key size and layout."""
+    code = _code(targets)
+    found = cache.loops(code) if cache else []
+    known = {(c.function, c.contract, c.key_size) for c in found}
+    of_function: dict[tuple[str, int], list[Target]] = {}
     for target in targets:
-        if target.promise().has_length:
-            of_function.setdefault(target.function, []).append(target)
-    pieces = [Job(tuple(group), (), size) for group in of_function.values() for size in key_sizes]
-    found: list[Closed] = []
+        for size in key_sizes:
+            if (target.function, target.contract, size) not in known:
+                of_function.setdefault((target.function, size), []).append(target)
+    asked = {(t.function, t.contract, size) for t in targets for size in key_sizes}
+    found = [c for c in found if (c.function, c.contract, c.key_size) in asked]
+    pieces = [Job(tuple(group), (), size) for (_, size), group in of_function.items()]
     for closed in _run(close_job, pieces, workers):
         found += closed
-        told(len(found), 2 * len(key_sizes) * sum(map(len, of_function.values())))
+        if cache:
+            cache.store_loops(code, closed)
+        told(len(found), 2 * len(asked))
     return sorted(found, key=lambda c: (c.function, c.contract, c.key_size, c.in_place))
+
+
+def _code(targets: Sequence[Target]) -> str:
+    own_contract = targets[0].contract_file
+    return proof_cache.code(targets[0].image(), Path(own_contract).read_bytes() if own_contract else b"")
 
 
 def close_job(job: Job) -> list[Closed]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
@@ -16,7 +15,7 @@ from aeskit import contracts
 from aeskit.verify import proofs
 from aeskit.verify.every_length import Closed
 from aeskit.verify.proof import Proof
-from aeskit.verify.proof_cache import Cache
+from aeskit.verify.proof_cache import Cache, raw_loop
 from aeskit.verify.proofs import Target
 
 SHOWN = 20
@@ -89,35 +88,36 @@ def prove(
     )
     began = time.monotonic()
     closed: list[Closed] = []
+    found: list[Proof] = []
+    cache = Cache() if cached else None
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("prove", total=None)
-        if every:
-            closed = proofs.close(
-                asked, key_sizes, workers, lambda done, total: bar.update(task, completed=done, total=total)
-            )
-            which = list(range(max((c.first for c in closed if not c.findings), default=0)))
-        found = proofs.prove(
-            asked,
-            which,
-            key_sizes,
-            workers,
-            Cache() if cached else None,
-            lambda done, total: bar.update(task, completed=done, total=total),
-            [c for c in closed if not c.findings],
-        )
+
+        def told(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        by_induction = [t for t in asked if every and t.promise().has_length and t.promise().inductive]
+        if by_induction:
+            closed = proofs.close(by_induction, key_sizes, workers, cache, told)
+            fine = [c for c in closed if not c.findings]
+            below = list(range(max((c.first for c in fine), default=0)))
+            found += proofs.prove(by_induction, below, key_sizes, workers, cache, told, fine)
+        others = [t for t in asked if t not in by_induction]
+        if others:
+            found += proofs.prove(others, which, key_sizes, workers, cache, told)
     show(found, time.monotonic() - began, console)
     if every:
-        show_loops(closed, asked, console)
+        show_loops(closed, console)
     if file:
         rows = [proof.__dict__ | {"proved": proof.proved} for proof in found]
-        loops = [asdict(c) | {"head": c.head.address, "dead": sorted(c.head.dead)} for c in closed]
+        loops = [raw_loop(loop) for loop in closed]
         document = {"aeskit_proofs": 1, "proofs": rows, "loops": loops}
         Path(file).write_text(json.dumps(document, indent=1), encoding="utf-8")
-    fine = all(proof.proved for proof in found) and not any(c.findings for c in closed)
-    return 0 if found and fine else 1
+    failed = any(not proof.proved for proof in found) or any(c.findings for c in closed)
+    return 0 if found and not failed else 1
 
 
-def show_loops(closed: list[Closed], asked: list[Target], console: Console) -> None:
+def show_loops(closed: list[Closed], console: Console) -> None:
     """What every length rests on: a line a loop, or why it is not closed."""
     lines: dict[str, list[Closed]] = defaultdict(list)
     for loop in closed:
