@@ -9,7 +9,8 @@
 #define LINE 64  /* bytes of a cache line */
 #define BATCH 64 /* sectors whose IVs are encrypted together; CBC messages of one call */
 
-/* Volatile: a memset of memory that is not read again would be dropped. */
+/* For every local copy of an IV, a chain, a counter or a tweak, before it goes; sizes are multiples of 8 bytes.
+   Volatile: a memset of memory that is not read again would be dropped. */
 static void clear(volatile void *memory, size_t size)
 {
     volatile uint64_t *words = memory;
@@ -97,11 +98,12 @@ int core_ecb(ecb_function function, const struct aes_key *key, const uint8_t *so
 int core_cbc(chain_function function, const struct aes_key *key, const uint8_t *source, size_t length,
              uint8_t *destination, size_t room, const uint8_t iv[16])
 {
-    uint8_t chain[BLOCK];
+    _Alignas(8) uint8_t chain[BLOCK];
     int refusal = check_blocks(source, length, destination, room);
     memcpy(chain, iv, BLOCK);
     if (!refusal && length)
         function(key, source, destination, length, chain);
+    clear(chain, sizeof chain);
     return refusal;
 }
 
@@ -116,12 +118,14 @@ int core_cbc_streams(streams_function function, const struct aes_key *key, const
     if (ivs_length % BLOCK || ivs_length / BLOCK != messages)
         return REFUSED_IVS;
     int refusal = check_buffers(source, length, destination, room);
-    uint8_t chains[BATCH][BLOCK];
+    _Alignas(8) uint8_t chains[BATCH][BLOCK];
     for (size_t i = 0; !refusal && i < messages; i += BATCH) {
         size_t count = messages - i < BATCH ? messages - i : BATCH;
         memcpy(chains, ivs + i * BLOCK, count * BLOCK);
         function(key, source + i * size, destination + i * size, size, chains[0], (uint32_t)count);
     }
+    if (!refusal)
+        clear(chains, (messages < BATCH ? messages : BATCH) * BLOCK);
     return refusal;
 }
 
@@ -130,11 +134,12 @@ int core_cts(cts_function function, const struct aes_key *key, const uint8_t *so
 {
     if (length < BLOCK)
         return REFUSED_SHORT;
-    uint8_t chain[BLOCK];
+    _Alignas(8) uint8_t chain[BLOCK];
     int refusal = check_buffers(source, length, destination, room);
     memcpy(chain, iv, BLOCK);
     if (!refusal)
         function(key, source, destination, length, chain, stealing);
+    clear(chain, sizeof chain);
     return refusal;
 }
 
@@ -150,11 +155,12 @@ static void use_keystream(struct ctr_stream *stream, const uint8_t *source, size
 int core_ctr(chain_function function, const struct aes_key *key, const uint8_t *source, size_t length,
              uint8_t *destination, size_t room, const uint8_t counter[16])
 {
-    uint8_t next[BLOCK];
+    _Alignas(8) uint8_t next[BLOCK];
     int refusal = check_buffers(source, length, destination, room);
     memcpy(next, counter, BLOCK);
     if (!refusal && length)
         function(key, source, destination, length, next);
+    clear(next, sizeof next);
     return refusal;
 }
 
@@ -186,11 +192,12 @@ int core_xts(xts_function function, const struct xts_key *key, const uint8_t *so
         return REFUSED_SHORT;
     if (length > limit)
         return REFUSED_LONG;
-    uint8_t iv[BLOCK];
+    _Alignas(8) uint8_t iv[BLOCK];
     int refusal = check_buffers(source, length, destination, room);
     memcpy(iv, tweak, BLOCK);
     if (!refusal)
         function(key, source, destination, length, iv, XTS_FIRST);
+    clear(iv, sizeof iv);
     return refusal;
 }
 

@@ -2,11 +2,13 @@
 
 Besides what the memory shows, which `differential` compares, each call is held against the System V ABI:
 callee-saved registers, the direction flag, the upper halves of 32-bit arguments (filled with rubbish), and
-`vzeroupper`.
+`vzeroupper`. And against the core's own promise: what a function kept on its stack is zero on return, and so
+are the registers in which a key was expanded.
 """
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +16,7 @@ from pathlib import Path
 from aeskit import _native
 from aeskit.cpu import CPU, FEATURES
 from aeskit.machine.bochs import Emulator, EmulatorError, map_image
+from aeskit.machine.bochs.emulator import STACK, STACK_SIZE
 from aeskit.machine.loader import Image, load
 from aeskit.verify.runner import MARGIN, After, Call, Fault, canary
 
@@ -28,6 +31,9 @@ _CALLEE_SAVED = ("rbx", "rbp", "r12", "r13", "r14", "r15")
 _SAVED = {name: 0x5A5A_0000_0000_0000 + number for number, name in enumerate(_CALLEE_SAVED)}
 _RUBBISH = 0xDEAD_BEEF << 32
 _DIRECTION = 1 << 10  # of RFLAGS
+_STACK = 2048
+"""Bytes below the stack pointer that are looked at: more than any function of ours uses."""
+_KEY_REGISTERS = ("zmm0", "zmm1", "zmm2", "zmm3")
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,7 @@ class EmulatedRunner:
             self._emulator.write(address, data)
         for arguments in _arguments(call, s, d, iv, context):
             self._run(call.function, arguments)
+            self._check_left(call, arguments, call.iv + self._emulator.read(iv, len(call.iv)))
         read = self._emulator.read
         return After(
             read(low, high - low),
@@ -96,6 +103,7 @@ class EmulatedRunner:
 
     def _run(self, function: str, arguments: list[int]) -> None:
         self._emulator.set_registers(_SAVED)
+        self._emulator.write(STACK + STACK_SIZE - _STACK, bytes(_STACK))
         try:
             self._emulator.call(self._image.address_of(function), arguments, max_steps=self._steps)
         except EmulatorError as error:
@@ -108,6 +116,24 @@ class EmulatedRunner:
             raise Fault("the direction flag must be clear on return")
         if any(registers[f"zmm{number}"] >> 128 for number in range(16)):
             raise Fault("returns with the upper halves of vector registers in use: vzeroupper is missing")
+
+    def _check_left(self, call: Call, arguments: list[int], ivs: bytes) -> None:
+        """Nothing is left on the stack but what anyone may know.
+
+        That is the caller's registers, arguments, numbers and code below 2^32, stack addresses, and IVs.
+        """
+        registers, bottom = self._emulator.registers(), STACK + STACK_SIZE - _STACK
+        size = registers["rsp"] - bottom
+        words = struct.unpack(f"<{size // 8}Q", self._emulator.read(bottom, size))
+        plain = {*_SAVED.values(), *arguments, *struct.unpack(f"<{len(ivs) // 8}Q", ivs)}
+        for number, word in enumerate(words[:-1]):  # the last is the return address
+            if word >> 32 and word not in plain and not STACK <= word < STACK + STACK_SIZE:
+                place = 8 * (len(words) - 1 - number)
+                raise Fault(f"leaves {word:016x} on its stack, {place} bytes below its return address")
+        if call.mode == "keys":
+            used = [name for name in _KEY_REGISTERS if registers[name]]
+            if used:
+                raise Fault(f"returns with what is left of the key in {', '.join(used)}: must be zero")
 
     def _told(self, error: EmulatorError) -> str:
         place = "" if error.rip is None else f" in {self._image.label_at(error.rip)}"

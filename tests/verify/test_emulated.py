@@ -1,8 +1,10 @@
 """AVX-512 code really runs in these tests, whatever CPU they run on; and what the emulator sees besides."""
 
+import re
 import shutil
 import subprocess
 from functools import cache
+from pathlib import Path
 
 import pytest
 from engines import NO_EMULATOR
@@ -23,6 +25,7 @@ WIDE = [row for row in implementations.ALL if "AVX512F" in row.needs and row.bui
 STRIDE = {"xts": 11, "ctr": 7, "cts": 3, "cbc": 1, "cbc_streams": 1, "ecb": 1}
 """Of the brief level's cases every so many-th is run here, in two layouts."""
 
+NATIVE = Path(__file__).parents[2] / "native"
 ANYWHERE = Layout("out_of_place")
 
 runner = cache(EmulatedRunner)
@@ -65,7 +68,7 @@ def faulty(tmp_path_factory):
 
 
 def run(runner, mode="ecb", layout=ANYWHERE, size=64):
-    return runner.call(Call("f", mode, bytes(992), bytes(size), size, bytes(16), layout, 3))
+    return runner.call(Call("f", mode, bytes(range(248)) * 4, bytes(size), size, bytes(16), layout, 3))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +83,14 @@ def run(runner, mode="ecb", layout=ANYWHERE, size=64):
         ("ud2", "undefined instruction"),
         ("1: jmp 1b", "no return in"),
         ("syscall", "system call"),
+        (
+            "movdqu (%rdi), %xmm0; movdqu %xmm0, -32(%rsp)",
+            "leaves 0706050403020100 on its stack, 32 bytes below",
+        ),
+        (
+            "sub $96, %rsp; movq (%rdi), %xmm9; movdqu %xmm9, (%rsp); add $96, %rsp",
+            "on its stack, 96 bytes below",
+        ),
     ],
 )
 def test_what_breaks_the_abi_is_a_fault(faulty, body, told):
@@ -100,6 +111,38 @@ def test_one_byte_past_a_buffer_is_a_fault_at_the_guard_page(faulty, size):
     first = Layout("begins_at_guard_page", edge="begin")
     with pytest.raises(Fault, match=r"write of unmapped .* in f"):
         run(faulty("mov %al, -1(%rdx)"), layout=first, size=size)
+
+
+def test_what_is_no_secret_may_stay_on_the_stack(faulty):
+    run(faulty("push %rbx; push %rdi; push %rsp; movq $0, -64(%rsp); add $24, %rsp"))
+
+
+def test_registers_that_held_a_key_are_zero_after_its_expansion(tmp_path):
+    """Our own template without its last lines."""
+    source = (NATIVE / "keys.S").read_text().replace("pxor \\used, \\used", "nop")
+    (tmp_path / "keys.S").write_text(source)
+    (tmp_path / "lanes.inc").write_text((NATIVE / "lanes.inc").read_text())
+    call = Call("keys_expand_aesni", "keys", b"", bytes(range(32)), 496, b"", ANYWHERE)
+    EmulatedRunner(NATIVE / "keys.S").call(call)
+    with pytest.raises(
+        Fault, match="returns with what is left of the key in zmm0, zmm1, zmm2, zmm3: must be zero"
+    ):
+        EmulatedRunner(tmp_path / "keys.S").call(call)
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [("vmovdqa [\\set + \\i * VL], spare", "nop"), ("each 0, 9, zero_slot", "each 0, 1, zero_slot")],
+)
+def test_tweaks_on_the_stack_are_zero_on_return(was, becomes, tmp_path):
+    """Our own template, and the same without what zeroes them."""
+    for path in (NATIVE / "xts.S", *NATIVE.glob("*.inc")):
+        (tmp_path / path.name).write_text(path.read_text().replace(was, becomes))
+    made = inputs.of(cases.Case("xts", "encrypt", 256, 999))
+    given = (made, oracle.context(made.mode, made.key), oracle.expected(made), ANYWHERE)
+    assert examine(runner(), "xts_encrypt_vaes_avx2", *given) is None
+    told = examine(EmulatedRunner(tmp_path / "xts.S"), "xts_encrypt_vaes_avx2", *given)
+    assert re.fullmatch(r"leaves [0-9a-f]{16} on its stack, \d+ bytes below its return address", told)
 
 
 def test_the_command_runs_in_the_emulator(capsys):
