@@ -223,7 +223,7 @@ def lockstep(
 @click.option("-I", "include", multiple=True, help="A folder of include files, for a .S file.")
 @click.option("-D", "define", multiple=True, help="A macro, for a .S file.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; by default one a core.")
-@click.option("--json", "file", type=click.Path(dir_okay=False), help="Write every mutant there too.")
+@click.option("--json", "file", type=OUTPUT, help="Write every mutant there too.")
 def mutants(
     name: str,
     contract: str,
