@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from aeskit.bits import from_le, to_le
 from aeskit.machine.events import Event, Events
 from aeskit.machine.naming import LANE
 from aeskit.trace import Finding
@@ -38,20 +39,20 @@ def origins(run: Events, others: Runs) -> list[dict[str, str]]:
 
 
 def _letters(data: bytes, name: str, number: int, others: Runs) -> str:
-    letters = ["c"] * len(data)
+    letters = bytearray(b"c" * len(data))
     for kind in reversed(KINDS):
+        changed = 0
         for run in others.get(kind, ()):
             other = run.events[number].values.get(name) if number < len(run.events) else None
             if other is None:
                 return ""
-            if other != data:
-                for at, (a, b) in enumerate(zip(data, other, strict=True)):
-                    if a != b:
-                        letters[at] = KINDS[kind]
-    lanes = [set(letters[at : at + LANE]) for at in range(0, len(letters), LANE)]
-    return (
-        "".join(lane.pop() for lane in lanes) if all(len(lane) == 1 for lane in lanes) else "".join(letters)
-    )
+            changed |= from_le(data) ^ from_le(other)
+        for at, byte in enumerate(to_le(changed, len(data)) if changed else b""):
+            if byte:
+                letters[at] = ord(KINDS[kind])
+    text = letters.decode()
+    lanes = [text[at : at + LANE] for at in range(0, len(text), LANE)]
+    return "".join(lane[0] for lane in lanes) if all(lane == lane[0] * LANE for lane in lanes) else text
 
 
 def secret_paths(run: Events, others: Runs) -> Iterator[Finding]:
