@@ -19,6 +19,8 @@ from aeskit.verify.proof_cache import Cache, raw_loop
 from aeskit.verify.proofs import Target
 
 SHOWN = 20
+EXPLAINED = 3
+"""Targets of which a counterexample is looked for."""
 SENTENCE = "Proved: for every key, tweak, IV and counter and all data of these lengths, in this code."
 
 
@@ -106,6 +108,7 @@ def prove(
         if others:
             found += proofs.prove(others, which, key_sizes, workers, cache, told)
     show(found, time.monotonic() - began, console)
+    show_refuted(found, asked, console)
     if every:
         show_loops(closed, console)
     if file:
@@ -115,6 +118,21 @@ def prove(
         Path(file).write_text(json.dumps(document, indent=1), encoding="utf-8")
     failed = any(not proof.proved for proof in found) or any(c.findings for c in closed)
     return 0 if found and not failed else 1
+
+
+def show_refuted(found: list[Proof], asked: list[Target], console: Console) -> None:
+    """A call that shows what is wrong, and the first wrong step, for the first few targets that are."""
+    wrong: dict[tuple[str, str], list[Proof]] = defaultdict(list)
+    for proof in found:
+        if not proof.proved:
+            wrong[proof.function, proof.contract].append(proof)
+    if not wrong:
+        return
+    from aeskit.verify.refuted import explain
+
+    for target in [t for t in asked if (t.function, t.contract) in wrong][:EXPLAINED]:
+        for line in explain(target, wrong[target.function, target.contract]):
+            console.print(f"  {target.function}: {line}", markup=False, highlight=False)
 
 
 def show_loops(closed: list[Closed], console: Console) -> None:

@@ -1,13 +1,16 @@
 """Many proofs: what is asked, remembered and shown."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from aeskit.cli import main
-from aeskit.verify import proof_cache, prove_command
+from aeskit.verify import proof_cache, proofs, prove_command
 from aeskit.verify.proof import Proof
+from aeskit.verify.proofs import Target
+from aeskit.verify.refuted import explain
 
 SOURCE = ".globl f\nf:\nmovdqu (%rdi), %xmm0\npxor 240(%rdi), %xmm0\nmovdqu %xmm0, (%rsi)\nret\n"
 CONTRACT = """
@@ -77,3 +80,19 @@ def test_a_proof_comes_back_from_the_cache_as_it_was(tmp_path):
     cache.store("code", [proof])
     assert cache.known("code") == {proof_cache.key("code", proof): proof}
     assert cache.known("other") == {}
+
+
+def test_a_refuted_function_is_shown_by_a_call_and_its_first_wrong_step(tmp_path):
+    native = Path(__file__).parents[2] / "native"
+    for path in native.glob("*"):
+        if path.suffix in (".S", ".inc"):
+            wrong = path.read_text().replace("\\sign, \\sign, 31", "\\sign, \\sign, 30")
+            (tmp_path / path.name).write_text(wrong)
+    target = Target(str(tmp_path / "xts.S"), "xts_encrypt_aesni_avx", "xts_encrypt_piece")
+    found = proofs.prove([target], [16, 17], (16,), workers=1)
+    assert [p.length for p in found if not p.proved] == [17]
+    step, call, again = explain(target, [p for p in found if not p.proved])
+    assert "first wrong step: lane 0 of vaesenc" in step
+    assert "counterexample: xts_encrypt_piece, AES-128, 17 bytes, tweak" in call
+    assert "destination: block 0 byte" in call
+    assert again.startswith("again: aeskit step")
