@@ -1,10 +1,14 @@
-"""Where all that can be installed is (AESKIT_INSTALLED=all, as CI says), only a CPU excuses a skip."""
+"""A test file whose import needs an extra is skipped by the extra's name.
+
+Where all that can be installed is (AESKIT_INSTALLED=all, as CI says), only a CPU excuses a skip.
+"""
 
 import os
 import re
 
 import pytest
 
+from aeskit.command_line import EXTRAS
 from aeskit.cpu import FEATURES
 
 EXCUSES = re.compile(
@@ -21,6 +25,11 @@ def pytest_runtest_makereport(item, call):
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
     report = yield
+    cause = report.call.excinfo.value.__cause__ if report.failed else None
+    module = (getattr(cause, "name", None) or "").partition(".")[0]
+    if isinstance(cause, ModuleNotFoundError) and module in EXTRAS:
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, f"Skipped: needs {module}: aeskit[{EXTRAS[module]}]")
     return excused(report)
 
 

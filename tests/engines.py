@@ -5,14 +5,19 @@ What AESKIT_REQUIRE names (``emulator``, ``silicon``) is not skipped: its tests 
 
 import os
 
-from aeskit.machine import silicon
-from aeskit.machine.bochs import EmulatorMissing
-from aeskit.machine.bochs.library import library
-
 REQUIRED = os.environ.get("AESKIT_REQUIRE", "").replace(" ", "").split(",")
 
 
+def _no_silicon():
+    from aeskit.machine import silicon
+
+    return silicon.unavailable()
+
+
 def _no_emulator():
+    from aeskit.machine.bochs import EmulatorMissing
+    from aeskit.machine.bochs.library import library
+
     try:
         library()
     except EmulatorMissing as missing:
@@ -20,5 +25,12 @@ def _no_emulator():
     return ""
 
 
-NO_SILICON = "" if "silicon" in REQUIRED else silicon.unavailable()
-NO_EMULATOR = "" if "emulator" in REQUIRED else _no_emulator()
+def _why(name, ask):
+    try:
+        return "" if name in REQUIRED else ask()
+    except ModuleNotFoundError as error:
+        return f"needs {error.name}: aeskit[disasm,emulators]"
+
+
+NO_SILICON = _why("silicon", _no_silicon)
+NO_EMULATOR = _why("emulator", _no_emulator)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from aeskit.machine.loader import load
-
 NATIVE = Path(__file__).parents[2] / "native"
 
 
 @pytest.fixture(scope="session")
 def assembled(tmp_path_factory):
     """A function f with a snippet as its body, as an image."""
+    from aeskit.machine.loader import load
+
     folder = tmp_path_factory.mktemp("snippets")
 
     @cache
@@ -29,4 +29,6 @@ def assembled(tmp_path_factory):
 @pytest.fixture(scope="session")
 def native():
     """An image of one of our own files: native("xts")."""
+    from aeskit.machine.loader import load
+
     return cache(lambda name: load(NATIVE / f"{name}.S"))
