@@ -183,8 +183,11 @@ class EveryLength:
             if not back:
                 return False
             now = list(machine.state.gpr)
-            stride = self._stride(seen.get(rip, now), now, assumption)
-            seen[rip] = now
+            # A loop of rounds, or a callee, comes back before the data has moved: it is not the head.
+            known = seen.setdefault(rip, now)
+            stride = self._stride(known, now, assumption) if known else 0
+            if known is not now:
+                seen[rip] = []
             return stride > 0
 
         machine.resume(self.prover.limit, until=watch)
@@ -201,10 +204,17 @@ class EveryLength:
                 (x, c), (y, d) = counters.origin(old), counters.origin(new)
                 if x == y == base and 0 < (c - d) % (1 << 64) < 1 << 32:
                     strides.add((c - d) % (1 << 64))
-            elif isinstance(old, int) and isinstance(new, int) and old >= FIRST_BUFFER and new > old:
+            elif isinstance(old, int) and isinstance(new, int) and new > old and self._moves(old):
                 pointers.add(new - old)
         found = strides or pointers
         return max(found) if found and max(found) % BLOCK == 0 else 0
+
+    def _moves(self, address: int) -> bool:
+        """Whether an address lies in source or destination; others are of round keys."""
+        regions = (
+            r for r in self.prover.machine.memory.regions if r.name in ("source", "destination", "data")
+        )
+        return any(region.address <= address <= region.end for region in regions)
 
     def _call(self, assumption: Assumption, size: int, given: dict[str, Ids] | None = None) -> Call:
         """A call of which the model does `size` bytes."""

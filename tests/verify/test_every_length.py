@@ -33,6 +33,18 @@ def test_a_main_loop_closes_and_the_lengths_below_it_are_proved(file, function, 
         assert every.model_agrees(length, stride)
 
 
+@pytest.mark.parametrize(
+    ("name", "contract", "stride"),
+    [("library_sse", "xts_encrypt_library", 16), ("kernel_vaes_avx2", "xts_encrypt_first_update", 32)],
+)
+def test_a_loop_of_rounds_or_a_callee_is_not_taken_for_the_main_loop(name, contract, stride):
+    samples = Path(__file__).parent / "samples"
+    prover, promise = Prover(load(samples / f"{name}.S")), contracts.ALL[contract]
+    closed = EveryLength(prover, f"{name}_xts_encrypt", promise, 16, False).close()
+    assert closed.findings == ()
+    assert closed.stride == stride
+
+
 # A block XOR a round key, in a loop: {init} before it, {step} in it.
 LOOP = """
 .globl ecb_encrypt_aesni
