@@ -13,14 +13,14 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aeskit import _native, contracts
 from aeskit.machine.bochs import EmulatorMissing
 from aeskit.vectors import TestVector
 from aeskit.verify import known, mutants_make, proofs
 from aeskit.verify.known import Known
-from aeskit.verify.mutants_explain import OUTSIDE, Reason, explain
+from aeskit.verify.mutants_explain import OUTSIDE, Reason, explain, followed
 from aeskit.verify.mutants_levels import EVERYWHERE, Check, Emulated, Proofs, Verdict
 from aeskit.verify.mutants_make import Mutant
 from aeskit.verify.mutants_reach import Reach
@@ -74,8 +74,13 @@ class Outcome:
 
     @property
     def killed_by_proof(self) -> bool:
-        """Whether a proof fails."""
+        """Whether a proof finds something wrong."""
         return self.proof is not None and self.proof.killed
+
+    @property
+    def refused(self) -> bool:
+        """Whether no proof could follow it, so that it would not be called proved."""
+        return self.proof is not None and self.proof.refused
 
     @property
     def survived(self) -> bool:
@@ -102,7 +107,7 @@ class Tester:
         same = Mutant(address, self.proofs.image.code_at(address, 1), "", "", "", "")
         verdicts = [self.proofs.quick(same), *([self.emulated.known(same)] if self.emulated else [])]
         for verdict in verdicts:
-            if verdict.killed:
+            if verdict.finding:
                 raise ValueError(f"only a function that is right has mutants: {verdict.finding}")
 
     def outcome(self, mutant: Mutant) -> Outcome:
@@ -114,17 +119,20 @@ class Tester:
             if not answers.killed:
                 reached = self.job.reach.lengths(mutant.address)
                 verified = self.emulated.verified(mutant, reached, self.job.longest)
-        if not proof.killed:
+        if not proof.finding:
             further = self.proofs.full(mutant)
-            proof = Verdict(further.finding, proof.checks + further.checks)
-        reason = None if proof.killed else self._reason(mutant, answers, verified)
+            proof = replace(further, checks=proof.checks + further.checks)
+        reason = None if proof.killed else self._reason(mutant, answers, verified, proof)
         return Outcome(mutant, answers, verified, proof, reason)
 
-    def _reason(self, mutant: Mutant, answers: Verdict | None, verified: Verdict | None) -> Reason:
+    def _reason(
+        self, mutant: Mutant, answers: Verdict | None, verified: Verdict | None, proof: Verdict
+    ) -> Reason:
         for verdict in (answers, verified):
             if verdict and verdict.killed:
                 return Reason(OUTSIDE, verdict.finding)
-        return explain(self.proofs.image, mutant, self.job.function, self.proofs.promises, self.job.reach)
+        found = explain(self.proofs.image, mutant, self.job.function, self.proofs.promises, self.job.reach)
+        return followed(found, proof)
 
 
 def has_known_answers(target: Target) -> bool:

@@ -46,8 +46,12 @@ class Report:
 
     @property
     def alive(self) -> list[Outcome]:
-        """What the proof does not kill, in the order of the code."""
-        found = [o for o in self.outcomes if not o.killed_by_proof and not o.died]
+        """What the proof passes, or refuses and nothing else kills, in the order of the code."""
+        found = [
+            o
+            for o in self.outcomes
+            if not (o.killed_by_proof or o.died or (o.refused and o.killed_by_verification))
+        ]
         return sorted(found, key=lambda o: (o.mutant.address, o.mutant.after))
 
     @property
@@ -157,7 +161,8 @@ def show(report: Report, console: Console) -> None:
             console.print(f"\n[bold]{kind}[/]: {len(groups[kind])}. {REASONS[kind]}.", highlight=False)
             for outcome in groups[kind]:
                 text = outcome.reason.text if outcome.reason else ""
-                console.print(f"  {outcome.mutant.title}\n      {text}", markup=False, highlight=False)
+                line = f"  {outcome.mutant.title}\n      {text}"
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
     for line in _notes(report):
         console.print(line, markup=False, highlight=False)
 
@@ -166,7 +171,7 @@ def _table(report: Report) -> Table:
     title = f"{report.function}: {report.mutants:,} mutants of {report.instructions:,} instructions"
     table = Table(title=title, title_justify="left")
     table.add_column("change")
-    for name in ("mutants", "answers", "verification", "proof", "proof only", "alive"):
+    for name in ("mutants", "answers", "verification", "proof", "refused", "proof only", "alive"):
         table.add_column(name, justify="right")
     for kind in (*mutants_make.KINDS, ""):
         rows = [o for o in report.outcomes if not kind or o.mutant.kind == kind]
@@ -184,18 +189,22 @@ def _counts(rows: list[Outcome], emulated: bool) -> tuple[int | str, ...]:
     )
     alone = sum(o.killed_by_proof and not o.killed_by_verification for o in rows)
     proof = sum(o.killed_by_proof for o in rows)
-    return len(rows), known, verified, proof, alone, sum(o.survived for o in rows)
+    refused = sum(o.refused for o in rows)
+    return len(rows), known, verified, proof, refused, alone, sum(o.survived for o in rows)
 
 
 def _notes(report: Report) -> list[str]:
     tested, died = len(report.outcomes), sum(bool(o.died) for o in report.outcomes)
     others = sum(o.killed_by_verification for o in report.alive)
+    refused = sum(o.refused for o in report.outcomes)
     lines = [
         f"\n{tested:,} of {report.mutants:,} mutants tested (seed {report.seed}) in {report.seconds:.0f} s; "
         f"{report.skipped:,} other changes have no encoding in place.",
         f"The proof leaves {len(report.alive)} alive, of which the verification kills {others}; "
         f"{len(report.unexplained)} unexplained.",
     ]
+    if refused:
+        lines.append(f"Refused: {refused} that no proof can follow, so that they would not be called proved.")
     if report.lengths != (0,):
         lines.append(f"Proofs: {_spans(report.lengths)} bytes, where these reach the instruction.")
     if report.emulated:

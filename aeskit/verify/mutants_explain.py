@@ -17,11 +17,15 @@ from aeskit.machine import decode as d
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image
 from aeskit.machine.run import Machine
+from aeskit.verify.mutants_levels import Verdict
 from aeskit.verify.mutants_make import Mutant, patched
 from aeskit.verify.mutants_reach import STEPS, Reach, call
 
 RUNS = 12
 """Runs compared: the shortest lengths of classes that reach the instruction, spread over them."""
+
+CLEARS = ("vzeroupper", "vzeroall")
+"""They read registers only to shorten them."""
 
 UNREACHED = "not reached"
 SAME = "same result"
@@ -97,6 +101,19 @@ def explain(image: Image, mutant: Mutant, function: str, promises: list[Contract
     return _reason(mutant, seen)
 
 
+def followed(reason: Reason, proof: Verdict) -> Reason:
+    """The reason, or UNKNOWN where it needs a proof and none could follow the code.
+
+    Without one it is enough that nothing reads what differs: where a run goes depends on no secret.
+    """
+    if not proof.refused:
+        return reason
+    why = proof.finding.partition(": ")[2]
+    if reason.kind in (UNREACHED, SAME, FLAGS, UNREAD):
+        return Reason(reason.kind, f"{reason.text}; the proof stops at it: {why}")
+    return Reason(UNKNOWN, f"no proof can follow it ({why}), and nothing kills it; seen: {reason.text}")
+
+
 def compare(one: Machine, other: Machine, function: str, address: int) -> Seen:
     """Run two codes side by side from the same state until they part or return."""
     seen = Seen()
@@ -127,7 +144,11 @@ def _side_by_side(one: Machine, other: Machine, address: int, seen: Seen) -> Non
             seen.parted = instruction.text
             return
         after = dict.fromkeys(_differences(one, other))
-        if at != address and (read := [name for name in before if name in instruction.reads]):
+        if (
+            at != address
+            and instruction.mnemonic not in CLEARS
+            and (read := [name for name in before if name in instruction.reads])
+        ):
             seen.readers[f"{instruction.text} ({', '.join(read)})"] = None
         seen.differed |= after
         before = after
@@ -169,6 +190,8 @@ _SAME = {
 def _same(mutant: Mutant, seen: list[Seen]) -> str:
     if mutant.kind == "opcode" and "mov" in mutant.before and "dq" in mutant.before:
         return "another name of the same move; here the address is aligned, or the operand a register"
+    if mutant.kind == "dropped" and mutant.before.startswith("j"):
+        return "a jump that is never taken, or goes to the instruction behind it"
     if mutant.after.split()[0] in ("adc", "sbb") or mutant.before.split()[0] in ("adc", "sbb"):
         return "the carry is clear, or makes no difference, whenever it runs"
     return _SAME[mutant.kind]
@@ -182,7 +205,9 @@ def _unread(mutant: Mutant, seen: list[Seen]) -> str:
     differed, left = _union(run.differed for run in seen), _union(run.left for run in seen)
     overwritten = [name for name in differed if name not in left]
     said = [f"{', '.join(overwritten)} overwritten before being read"] * bool(overwritten)
-    said += [f"{', '.join(left)} left behind, which the contract does not look at"] * bool(left)
+    said += [f"{', '.join(left)} left behind, where no contract looks"] * bool(left)
+    if "memory: stack" in left:
+        said.append("what stays on the stack is no result: a store that clears it is tested elsewhere")
     return "; ".join(said)
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from aeskit import implementations
+from aeskit.machine.errors import MachineError, OutsideDomain, UnknownInstruction
 from aeskit.machine.loader import Image
 from aeskit.verify import cases, inputs, known, layouts, mutants_make, oracle
 from aeskit.verify.differential import Expected, examine
@@ -30,6 +31,8 @@ STEPS = 20_000
 """Instructions after which a proof gives a mutant up; the longest of ours takes about two thousand."""
 LARGE = 1_000_000
 """Expressions after which a new table is begun: mutants leave many that nobody meets again."""
+REFUSALS = 8
+"""Proofs of one mutant that may end at what the domain cannot follow before the search for a fault ends."""
 EVERYWHERE = Layout("out_of_place")
 
 
@@ -39,11 +42,13 @@ class Verdict:
 
     finding: str
     checks: int
+    refused: bool = False
+    """The finding is that the proof cannot follow the code: not that a result is wrong."""
 
     @property
     def killed(self) -> bool:
-        """Whether something was found."""
-        return bool(self.finding)
+        """Whether something wrong was found."""
+        return bool(self.finding) and not self.refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +135,31 @@ class Emulated:
 # ---- In the lane machine ----------------------------------------------------------------------------------
 
 
+class _Prover(Prover):
+    """A prover that keeps what stopped its machine."""
+
+    stopped: MachineError | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        run = self.machine.call
+
+        def call(function: str | int, limit: int = STEPS) -> None:
+            self.stopped = None
+            try:
+                run(function, limit)
+            except MachineError as error:
+                self.stopped = error
+                raise
+
+        self.machine.call = call  # type: ignore[method-assign]
+
+    @property
+    def refused(self) -> bool:
+        """Whether the last run met something that the domain does not hold, or an unknown instruction."""
+        return type(self.stopped) in (OutsideDomain, UnknownInstruction)
+
+
 class Proofs:
     """Proofs of one function under any of its mutants; what was computed for one serves the next."""
 
@@ -138,7 +168,7 @@ class Proofs:
         self.image, self.function = targets[0].image(), targets[0].function
         self.promises = [target.promise() for target in targets]
         self.reach = reach
-        self.prover = Prover(self.image, limit=STEPS)
+        self.prover = _Prover(self.image, limit=STEPS)
 
     def quick(self, mutant: Mutant) -> Verdict:
         """The shortest length of each class that reaches it, kinds of call and layouts in turn."""
@@ -162,14 +192,18 @@ class Proofs:
                 yield length, kinds[turn % len(kinds)], turn // len(kinds) % 2 == 0
 
     def _prove(self, mutant: Mutant, asked: Iterator[tuple[int, Kind, bool]]) -> Verdict:
-        made = 0
+        made, refusals = 0, []
         with self.under(mutant):
             for length, kind, in_place in asked:
                 made += 1
                 proof = self.one(length, kind, in_place)
-                if not proof.proved:
-                    return Verdict(f"{proof.title()}: {proof.findings[0]}", made)
-        return Verdict("", made)
+                finding = "" if proof.proved else f"{proof.title()}: {proof.findings[0]}"
+                if finding and not self.prover.refused:
+                    return Verdict(finding, made)
+                refusals += [finding] if finding else []
+                if len(refusals) == REFUSALS:
+                    break
+        return Verdict(refusals[0], made, refused=True) if refusals else Verdict("", made)
 
     def one(self, length: int, kind: Kind, in_place: bool) -> Proof:
         """One proof of the code as it stands."""
@@ -181,7 +215,7 @@ class Proofs:
     def under(self, mutant: Mutant) -> Iterator[None]:
         """The mutant's code is in place."""
         if len(self.prover.domain.expressions.terms) > LARGE:
-            self.prover = Prover(self.image, limit=STEPS)
+            self.prover = _Prover(self.image, limit=STEPS)
         before = mutants_make.put(self.image, mutant.address, mutant.code)
         self.prover.machine.forget(mutant.address, len(before))
         try:
