@@ -186,7 +186,23 @@ def remainders(mode: str, run: Run, least: int = 1) -> list[Mutant]:
         found.append(mutant(mode, "remainder", f"exactly {k} blocks", run=short))
     for size in (16, 24, 32):
         found.append(_scratch(mode, run, size))
+        for k in range(least, 9):
+            found.append(_short(mode, run, size, k, tail=False))
+        for k in range(0 if mode == "ctr" else 1, 9) if mode in ("xts", "ctr", "cts") else ():
+            found.append(_short(mode, run, size, k, tail=True))
     return found
+
+
+def _short(mode: str, run: Run, size: int, k: int, tail: bool) -> Mutant:
+    """The code of one key size for one short length."""
+
+    def faulty(call: Call) -> bytes:
+        result, key = run(call), len(call.key) // (2 if mode == "xts" else 1)
+        m, b = divmod(len(call.data), BLOCK)
+        return spoiled(result, max(m - 1, 0)) if (key, m, b > 0) == (size, k, tail) else result
+
+    what = f"a tail after {k} blocks" if tail else f"{k} blocks"
+    return mutant(mode, "key size", f"AES-{8 * size}: {what}", run=faulty)
 
 
 def _scratch(mode: str, run: Run, size: int) -> Mutant:
