@@ -295,6 +295,7 @@ def step(**options: Any) -> None:
 @click.option("--lengths", default="", help="To prove, in bytes: 16-1100, or 16,17,512.")
 @click.option("--key-bits", multiple=True, type=click.Choice(["128", "192", "256"]), help="Default: all.")
 @click.option("--declared", help="CPU features that callers check, with commas: AES,AVX.")
+@click.option("--every-length", is_flag=True, help="Prove every length as well, by induction: minutes.")
 @click.option("--cycles", is_flag=True, help="Measure as well, by length, beside this CPU's limit.")
 @click.option("-I", "include", multiple=True, help="A folder of include files, for a .S file.")
 @click.option("-D", "define", multiple=True, help="A macro, for a .S file.")

@@ -51,6 +51,7 @@ def _text(review: Review, width: int) -> Iterator[str]:
 def _head(review: Review) -> Iterator[tuple[str, str]]:
     yield "review", review.file
     yield "sha256", review.sha256
+    yield "code", review.code
     yield "made by", f"aeskit {review.version} on {review.cpu}"
     if review.options:
         yield "options", ", ".join(review.options)

@@ -125,6 +125,19 @@ def test_runs_with_other_keys_see_the_branch_as_well():
     assert any("a branch depends on the key" in detail for detail in found.line("secrets").details)
 
 
+def test_every_length_of_code_in_another_style_is_proved():
+    found = reviewed("library_sse", lengths=(16,), every_length=True)
+    line = found.line("every length")
+    assert line.verdict == HOLDS
+    assert "16 bytes a step, from 32 bytes on by induction" in line.details[0]
+
+
+def test_a_length_that_is_wrong_is_wrong_among_every_length():
+    line = reviewed("wrong_at_33", lengths=(16,), every_length=True).line("every length")
+    assert line.verdict == FAILS
+    assert line.text == "not at every length: not at 33 bytes"
+
+
 def test_the_json_is_plain():
     wanted = Wanted(
         str(SAMPLES / "library_sse.S"), lengths=(16,), key_sizes=(16,), recorded=(16,), on_hardware=()

@@ -24,7 +24,9 @@ def made(name="xts_encrypt", detail="movups (%rdi),%xmm4", functions=1):
         for n in range(16, 49)
     ]
     function = FunctionReview(name, (Promise("xts_first", "XTS"),), "a guess", True, lines, matrix)
-    return Review(f"{name}.S", "0" * 64, "1.0", "a CPU", [function] * functions, options=(f"-D {name}",))
+    return Review(
+        f"{name}.S", "0" * 64, "1" * 64, "1.0", "a CPU", [function] * functions, options=(f"-D {name}",)
+    )
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

@@ -90,6 +90,8 @@ class Review:
     file: str
     """Its name, without folders: a report is sent to others."""
     sha256: str
+    code: str
+    """SHA-256 of the machine code and its constants as they were loaded."""
     version: str
     """Of aeskit."""
     cpu: str

@@ -15,12 +15,15 @@ from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image
 from aeskit.verify import proof_cache, proofs
 from aeskit.verify.calls import Given, prepare
+from aeskit.verify.every_length import Closed
+from aeskit.verify.proof import Proof
 from aeskit.verify.proofs import Target, find_contract
 from aeskit.verify.review import code as static
 from aeskit.verify.review import hardware, proved, runs
 from aeskit.verify.review.counterexample import search
 from aeskit.verify.review.guess import Guess, guess
-from aeskit.verify.review.lines import Known, lines, narrow
+from aeskit.verify.review.known import Known
+from aeskit.verify.review.lines import lines, narrow
 from aeskit.verify.review.model import FunctionReview, Promise, Review
 
 LENGTHS = (*range(97), 111, 112, 113, 127, 128, 129, 143, 144, 159, 160, 255, 256, 257, 511, 512, 513)
@@ -52,6 +55,8 @@ class Wanted:
     """CPU features that the caller checks before the call; None where nobody said."""
     include: tuple[str, ...] = ()
     define: tuple[str, ...] = ()
+    every_length: bool = False
+    """Whether the main loop is to be closed by induction as well."""
     workers: int | None = None
     cached: bool = True
     options: tuple[str, ...] = field(default=())
@@ -71,7 +76,8 @@ def review(wanted: Wanted, told: Told = lambda what, done, total: None) -> Revie
     promises = tuple(wanted.promise(name) for name in wanted.contracts)
     chosen, skipped = _functions(image, wanted)
     name, digest = Path(wanted.path).name, hashlib.sha256(Path(wanted.path).read_bytes()).hexdigest()
-    out = Review(name, digest, __version__, detect().name, skipped=skipped, options=wanted.options)
+    out = Review(name, digest, _code(image), __version__, detect().name)
+    out.skipped, out.options = skipped, wanted.options
     for function in chosen:
         told(f"{function}: contract", 0, 0)
         found = Guess(promises, "the caller", certain=True) if promises else guess(image, function)
@@ -82,6 +88,14 @@ def review(wanted: Wanted, told: Told = lambda what, done, total: None) -> Revie
     if not out.functions and chosen:
         raise ValueError(f"{name}: no function keeps a contract that is known; name one with --contract")
     return out
+
+
+def _code(image: Image) -> str:
+    """A digest of all sections as they lie in memory: a source file may include others."""
+    found = hashlib.sha256()
+    for section in image.sections:
+        found.update(f"{section.address} {section.permissions} {len(section.data)} ".encode() + section.data)
+    return found.hexdigest()
 
 
 def _functions(image: Image, wanted: Wanted) -> tuple[list[str], tuple[str, ...]]:
@@ -139,7 +153,27 @@ def _prove(known: Known, name: str, promises: Sequence[Contract], wanted: Wanted
         lambda done, total: told(f"{name}: proofs", done, total),
         patient=True,
     )
+    if wanted.every_length:
+        known.loops, known.below = _every_length(name, targets, sizes, wanted, told)
     known.matrix = proved.cells(sorted(found, key=lambda p: (p.contract, p.key_size, p.in_place, p.length)))
+
+
+def _every_length(
+    name: str, targets: Sequence[Target], sizes: Sequence[int], wanted: Wanted, told: Told
+) -> tuple[list[Closed], list[Proof]]:
+    """The loops, and the proofs of the lengths that the induction leaves."""
+    asked = [target for target in targets if target.promise().has_length and target.promise().inductive]
+    if not asked:
+        return [], []
+    cache = proof_cache.Cache() if wanted.cached else None
+
+    def heard(done: int, total: int) -> None:
+        told(f"{name}: every length", done, total)
+
+    loops = proofs.close(asked, sizes, wanted.workers, cache, heard)
+    fine = [loop for loop in loops if not loop.findings]
+    below = range(max((loop.first for loop in fine), default=0))
+    return loops, proofs.prove(asked, below, sizes, wanted.workers, cache, heard, fine)
 
 
 def _run(known: Known, image: Image, name: str, wanted: Wanted, told: Told) -> None:

@@ -1,0 +1,46 @@
+"""All that was found out about a function, before it is put into lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from aeskit.contracts import Contract
+from aeskit.verify.every_length import Closed
+from aeskit.verify.proof import Proof
+from aeskit.verify.review.code import Code
+from aeskit.verify.review.hardware import Hardware
+from aeskit.verify.review.model import Cell
+from aeskit.verify.review.runs import Runs
+
+MOST = 6
+"""Details of a line."""
+
+
+@dataclass
+class Known:
+    """All that was found out about a function."""
+
+    code: Code
+    promises: Sequence[Contract]
+    matrix: list[Cell] = field(default_factory=list)
+    lengths: Sequence[int] = ()
+    runs: Runs = field(default_factory=Runs)
+    loops: list[Closed] | None = None
+    """Main loops that were to be closed; None where nobody asked."""
+    below: Sequence[Proof] = ()
+    """Proofs of the lengths below them."""
+    hardware: Hardware = field(default_factory=Hardware)
+    counterexample: tuple[str, ...] = ()
+    """One call that shows a wrong result, and the command that shows it again."""
+    declared: tuple[str, ...] | None = None
+    declared_by: str = ""
+    narrow: bool = False
+    """Whether a contract has 32-bit arguments."""
+    file: str = ""
+
+
+def some(texts: Sequence[str], most: int = MOST) -> tuple[str, ...]:
+    """The first texts, and how many more there are."""
+    more = (f"and {len(texts) - most} more",) if len(texts) > most else ()
+    return (*texts[:most], *more)

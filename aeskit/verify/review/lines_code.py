@@ -1,0 +1,128 @@
+"""The lines of a review on a function's bytes: alignment, CPU features, sizes, what stays behind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from aeskit.cpu import detect
+from aeskit.verify.review import code as static
+from aeskit.verify.review.known import Known, some
+from aeskit.verify.review.model import FAILS, HOLDS, OPEN, TOLD, Line, count
+
+_NUMBER = re.compile(r"(\d+)")
+
+
+def alignment(known: Known) -> Line:
+    """Instructions that need alignment, and what they touched."""
+    code, topic = known.code, "alignment"
+    needing, read = code.aligned, f"{count(len(code.instructions), 'instruction')} read"
+    caveat = "An instruction that needs alignment faults without it (SDM volume 1, 4.1.1)."
+    if not needing:
+        return Line(topic, HOLDS, "no instruction needs its memory aligned", read, caveat)
+    ran = known.runs.aligned
+    told, wrong = [], False
+    for instruction in needing:
+        places = sorted(ran.get(instruction.address, {"not run"}))
+        wrong |= any("not aligned" in place for place in places)
+        told.append(f"{instruction.where()}: {', '.join(places)}")
+    evidence = f"{read}, {count(known.runs.count, 'recorded run')}"
+    text = f"{count(len(needing), 'instruction')} need aligned memory"
+    touched = {place for places in ran.values() for place in places}
+    if wrong:
+        return Line(topic, FAILS, f"{text}, and it is not", evidence, caveat, some(told))
+    text += f": of {', '.join(sorted(touched))}" if touched else ""
+    return Line(topic, TOLD, text, evidence, caveat, some(told))
+
+
+def features(known: Known) -> Line:
+    """What the bytes need, beside what is declared."""
+    code, topic = known.code, "CPU features"
+    needs = code.features
+    text = f"the bytes need {', '.join(needs)}" if needs else "the bytes need nothing beyond x86-64"
+    evidence = f"the decoder's tables (iced-x86), {count(len(code.instructions), 'instruction')}"
+    caveat = "Wide registers need the operating system's consent as well (XGETBV)."
+    lacking = detect().missing(needs)
+    if lacking:
+        caveat += f" This CPU lacks {', '.join(lacking)}."
+    if known.declared is None:
+        return Line(topic, TOLD, text, evidence, f"What is declared is not known. {caveat}")
+    have = static.covered(known.declared)
+    missing = [name for name in needs if name not in have]
+    spare = [n for n in known.declared if n not in static.covered(needs)]
+    evidence += f"; declared by {known.declared_by}: {', '.join(known.declared) or 'nothing'}"
+    if missing:
+        text += f"; not declared: {', '.join(missing)}"
+        details = tuple(f"{n}: {code.first_of(n).where()}" for n in missing)
+        verdict = TOLD if "guess" in known.declared_by else FAILS
+        return Line(topic, verdict, text, evidence, caveat, details)
+    text += f"; declared and not needed: {', '.join(spare)}" if spare else ", all declared"
+    return Line(topic, HOLDS, text, evidence, caveat)
+
+
+def landing_pad(known: Known) -> Line:
+    """endbr64, and jumps through tables."""
+    code = known.code
+    evidence = f"the first bytes: {code.image.code_at(code.entry, 4).hex(' ')}"
+    caveat = "Asked for where the function is called through a pointer and IBT is on."
+    if known.file.endswith((".S", ".s")):
+        caveat += " Macros of include files may add one that our stand-ins do not."
+    jumps = [i for i in code.indirect if i.mnemonic == "jmp"]
+    details = tuple(f"a jump through a table or register: {text}" for text in static.lines_of(jumps, 3))
+    if code.landing_pad:
+        return Line("landing pad", HOLDS, "begins with endbr64", evidence, caveat, details)
+    return Line("landing pad", TOLD, "does not begin with endbr64", evidence, caveat, details)
+
+
+def sizes(known: Known) -> Line:
+    """Bytes of code and stack, and what never ran."""
+    code, runs = known.code, known.runs
+    text = f"{code.size:,} bytes of code in {count(len(code.instructions), 'instruction')}"
+    text += f", {runs.stack} bytes of stack" if runs.count else ""
+    text += f", {runs.red_zone} of them below the stack pointer" if runs.red_zone else ""
+    evidence = f"every instruction that can be reached; {count(runs.count, 'recorded run')}"
+    never = sorted(set(code.instructions) - runs.ran) if runs.count else []
+    details = []
+    if runs.blocks:
+        longest = max(runs.blocks)
+        details.append(f"{runs.blocks[longest]:,} instructions run for {longest:,} bytes")
+    if never:
+        first = code.instructions[never[0]].where()
+        details.append(f"{count(len(never), 'instruction')} never ran in the recorded runs, first {first}")
+    details += list(code.problems)
+    caveat = "Kernel code must not use the red zone." if runs.red_zone else "Callees in the file are counted."
+    return Line("size", TOLD, text, evidence, caveat, tuple(details))
+
+
+def left(known: Known) -> Line:
+    """Values of the model that stay in registers and in the frame."""
+    runs, topic = known.runs, "left behind"
+    evidence = f"registers and frame after {count(runs.left_runs, 'recorded run')}, held against the model"
+    caveat = "For information: the ABI asks for no clearing. A last round key gives the key back."
+    if not runs.left_runs:
+        return Line(topic, OPEN, "no run returned", "", "")
+    places: dict[str, list[str]] = {}
+    for text in runs.left:
+        place, _, name = text.partition(" = ")
+        places.setdefault(place, []).append(name)
+    if not places:
+        return Line(
+            topic, TOLD, "no key, tweak or block is left in registers or on the stack", evidence, caveat
+        )
+    told = [f"{place}: {_few(names)}" for place, names in sorted(places.items(), key=_natural)]
+    keys = sum(any("K" in name for name in names) for names in places.values())
+    text = f"values of the model stay in {count(len(places), 'place')}, round keys in {keys}"
+    return Line(topic, TOLD, text, evidence, caveat, some(told, 12))
+
+
+def _few(names: Sequence[str], most: int = 6) -> str:
+    """The first names in the order of their numbers."""
+    ordered = sorted(
+        names, key=lambda name: [int(part) if part.isdigit() else 0 for part in _NUMBER.split(name)]
+    )
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(ordered[:most]) + more
+
+
+def _natural(item: tuple[str, list[str]]) -> tuple[int, str]:
+    return len(item[0]), item[0]
