@@ -6,7 +6,7 @@ or write anywhere and harms nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -142,17 +142,17 @@ class _Prover(Prover):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        run = self.machine.call
+        run = self.machine.resume
 
-        def call(function: str | int, limit: int = STEPS) -> None:
+        def resume(limit: int = STEPS, until: Callable[[int], bool] | None = None) -> None:
             self.stopped = None
             try:
-                run(function, limit)
+                run(limit, until)
             except MachineError as error:
                 self.stopped = error
                 raise
 
-        self.machine.call = call  # type: ignore[method-assign]
+        self.machine.resume = resume  # type: ignore[method-assign]
 
     @property
     def refused(self) -> bool:
