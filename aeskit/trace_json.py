@@ -30,10 +30,30 @@ from aeskit.trace import Access, Buffer, Finding, Step, Trace, TraceError
 VERSION = 2
 """A reader refuses any other."""
 
+FIELDS = frozenset(
+    [
+        "aeskit_trace",
+        "title",
+        "source",
+        "findings",
+        "buffers",
+        "start",
+        "places",
+        "code",
+        "names",
+        "phases",
+        "model_phases",
+        "steps",
+        "model",
+    ]
+)
+
 MAX_STEPS = 1_000_000
 MAX_ADDRESS = (1 << 64) - 1
 
 T = TypeVar("T")
+
+_HEX = re.compile("(?:[0-9a-f]{2})*")
 
 
 # ---- Writing --------------------------------------------------------------------------------------------
@@ -149,8 +169,12 @@ def _phases(steps: Sequence[Step]) -> list[list[Any]]:
 
 def read(text: str) -> Trace:
     """The trace that `write` wrote; TraceError with the place for anything else."""
+    if not isinstance(text, str):
+        raise TraceError(f"a trace must be JSON as a str, not {type(text).__name__}")
     try:
-        raw = json.loads(text)
+        raw = json.loads(text, object_pairs_hook=_once)
+        if r"\ud" in text.lower() or not text.isascii():
+            json.dumps(raw, ensure_ascii=False).encode()  # half of a surrogate pair is no character
     except (ValueError, RecursionError) as error:
         raise TraceError(f"a trace must be JSON: {error}") from None
     if (
@@ -159,6 +183,9 @@ def read(text: str) -> Trace:
         or raw["aeskit_trace"] != VERSION
     ):
         raise TraceError(f'a trace must be an object with "aeskit_trace": {VERSION}')
+    for key in raw:
+        if key not in FIELDS:
+            raise TraceError(f"trace: there is no field {key!r:.40}")
     for key in ("steps", "model"):
         if len(_list(raw, key)) > MAX_STEPS:
             raise TraceError(f"a trace must have at most {MAX_STEPS} {key}, not {len(raw[key])}")
@@ -176,6 +203,16 @@ def read(text: str) -> Trace:
     )
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, each of whose names stands there once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r:.40} stands twice in an object")
+    return found
+
+
 class _Reader:
     """The tables of a trace, and its steps read by them."""
 
@@ -191,9 +228,11 @@ class _Reader:
     def steps(self, key: str, phases: str, make: Callable[[Any, str, str], Step]) -> tuple[Step, ...]:
         """The rows of `key` by `make`, with the phases told by the rows of `phases`."""
         count = len(self.raw[key])
-        starts = dict(_rows(self.raw, phases, lambda row, where: _phase(row, where, count)))
+        starts = dict(rows := _rows(self.raw, phases, lambda row, where: _phase(row, where, count)))
         if count and 0 not in starts:
             raise TraceError(f"trace: {phases} must begin at step 0")
+        if [first for first, _ in rows] != sorted(starts):
+            raise TraceError(f"trace: {phases} must be in order, one a step")
         made, phase = [], ""
         for number, row in enumerate(self.raw[key]):
             phase = starts.get(number, phase)
@@ -232,7 +271,7 @@ class _Reader:
         made = {}
         for place, lanes in _object(found, where).items():
             several = isinstance(lanes, list)
-            for lane, index in enumerate(lanes[:4] if several else [lanes]):
+            for lane, index in enumerate(_row(lanes, where, range(5)) if several else [lanes]):
                 if index is not None:
                     at = f"{place}[{lane}]" if several else place
                     made[at] = self.names[_index(index, len(self.names), where)]
@@ -269,8 +308,11 @@ def _buffer(row: Any, where: str) -> Buffer:
     if not isinstance(writable, bool):
         raise TraceError(f"{where}: writable must be true or false")
     after = None if expected is None else _bytes(expected, where)
-    address = _index(address, MAX_ADDRESS + 1, where)
-    return Buffer(_string(name, where), address, _bytes(data, where), writable, after)
+    held = _bytes(data, where)
+    if after is not None and len(after) != len(held):
+        raise TraceError(f"{where}: expected must have the {len(held)} bytes of the buffer, not {len(after)}")
+    address = _index(address, MAX_ADDRESS + 2 - max(len(held), 1), f"{where}: address")
+    return Buffer(_string(name, where), address, held, writable, after)
 
 
 def _rows(raw: dict[str, Any], key: str, make: Callable[[Any, str], T]) -> tuple[T, ...]:
@@ -304,10 +346,9 @@ def _values(found: Any, where: str) -> dict[str, bytes]:
 
 
 def _bytes(found: Any, where: str) -> bytes:
-    try:
-        return bytes.fromhex(found)
-    except (ValueError, TypeError):
-        raise TraceError(f"{where}: values must be hexadecimal") from None
+    if not (isinstance(found, str) and _HEX.fullmatch(found)):
+        raise TraceError(f"{where}: values must be hexadecimal, two lower-case digits a byte")
+    return bytes.fromhex(found)
 
 
 def _letters(found: Any, where: str) -> str:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -189,3 +190,35 @@ def test_findings_and_accesses_say_where():
     assert str(Finding("no vzeroupper")) == "no vzeroupper"
     assert str(Finding("past the end", 7)) == "step 7: past the end"
     assert [Access("source", 16, 4).name, Access("", 0x1000, 1).name] == ["source+16", "0x1000"]
+
+
+SMALL = Trace("t", "model", (Step("nop", "f+0x0", "main", {"T_1": bytes(16)}), Step("ret")))
+
+
+def test_what_python_s_json_would_let_through_is_refused():
+    text = SMALL.to_json()
+    raw = json.loads(text)
+    step = raw["phases"][0]
+    assert Trace.from_json(json.dumps(raw)) == SMALL
+    for wrong, message in (
+        (None, "a trace must be JSON as a str, not NoneType"),
+        (text.encode(), "a trace must be JSON as a str, not bytes"),
+        (json.dumps(raw | {"aeskit_trace": True}), '"aeskit_trace": 2'),
+        (json.dumps(raw | {"aeskit_trace": 2.0}), '"aeskit_trace": 2'),
+        (json.dumps(raw | {"note": 1}), "there is no field 'note'"),
+        (text[:-1] + ',"title":"other"}', "'title' stands twice in an object"),
+        (json.dumps(raw | {"start": {"xmm0": "01 02"}}), "must be hexadecimal, two lower-case digits"),
+        (json.dumps(raw | {"start": {"xmm0": "0A"}}), "must be hexadecimal, two lower-case digits"),
+        (json.dumps(raw | {"title": "\ud800"}), "surrogates not allowed"),
+        (json.dumps(raw | {"start": {"\udc00": "00"}}), "surrogates not allowed"),
+        (json.dumps(raw | {"phases": [step, step]}), "phases must be in order, one a step"),
+        (json.dumps(raw | {"buffers": [["b", 0, True, "0000", "00"]]}), "expected must have the 2 bytes"),
+        (json.dumps(raw | {"buffers": [["b", 2**64 - 1, True, "0000", None]]}), "address must be from 0"),
+    ):
+        with pytest.raises(TraceError, match=re.escape(message)):
+            Trace.from_json(wrong)
+
+
+def test_a_whole_surrogate_pair_is_a_character():
+    raw = json.loads(SMALL.to_json()) | {"title": "\U0001f600"}
+    assert Trace.from_json(json.dumps(raw)).title == "\U0001f600"

@@ -118,6 +118,13 @@ class TestVector:
             raise self._error(f"{self.bits} bits are {(self.bits + 7) // 8} bytes, not {self.length}")
         if self.bits is not None and self.bits % 8 == 0:
             raise self._error(f"bits must be given for no whole number of bytes alone, not {self.bits}")
+        whole = self.mode in ("ecb", "cbc", "pcbc", "lrw")
+        if self.mode == "keys" and self.length:
+            raise self._error(f"a key schedule has no text, not {self.length} bytes")
+        if whole and self.length_bits % 128:
+            raise self._error(f"the text of {self.mode} must be whole blocks, not {self.length_bits} bits")
+        if self.mode in ("xts", "cts") and self.length_bits < 128:
+            raise self._error(f"the text of {self.mode} must be 128 bits or more, not {self.length_bits}")
         unit = self.unit_bits
         if unit is not None and (self.mode != "xts" or unit < 128 or self.length_bits % unit):
             raise self._error(f"unit_bits must be at least 128 and divide {self.length_bits}, not {unit}")
