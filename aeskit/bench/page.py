@@ -19,10 +19,11 @@ from aeskit.cpu import CPU, FEATURES
 
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
-body { max-width: 75rem; margin: 2rem auto; padding: 0 1rem }
+body { max-width: 90rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
 caption { text-align: left; font-weight: bold }
-th, td { padding: .2rem .6rem; border-bottom: 1px solid #8886; text-align: right }
+th, td { padding: .2rem .4rem; font-size: .9rem; border-bottom: 1px solid #8886; text-align: right; white-space: nowrap }
+.facts td { text-align: left; white-space: normal }
 th:first-child, td:first-child { text-align: left }
 small { opacity: .7 }
 .met { color: #087f5b } .missed { color: #c2410c }
@@ -53,7 +54,7 @@ def html(
     busy = "" if all(limit.quiet for limit in run.limits) else f'<p class="missed">{BUSY}</p>'
     parts = [
         f"<h1>{escape(title)}</h1>{busy}",
-        _table("the machine", ("fact", "value"), _facts(cpu, run, peers)),
+        _table("the machine", (), _facts(cpu, run, peers), "facts"),
         _table("the limit of this CPU: AES rounds", _LIMIT_HEAD, _limits(run)),
         _plots(run, title),
         *(_rows_table(rows) for rows in grouped(run.rows)),
@@ -148,8 +149,8 @@ def _code() -> str:
     return _table("machine code, bytes a function", ("function", "bytes"), body) if body else ""
 
 
-def _table(caption: str, columns: Iterable[str], body: Cells) -> str:
+def _table(caption: str, columns: Iterable[str], body: Cells, kind: str = "") -> str:
     names = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
     rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
     head = f"<caption>{escape(caption)}</caption><thead><tr>{names}</tr></thead>"
-    return f"<table>{head}<tbody>{rows}</tbody></table>"
+    return f'<table class="{kind}">{head}<tbody>{rows}</tbody></table>'
