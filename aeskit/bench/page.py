@@ -22,7 +22,8 @@ STYLE = """
 body { max-width: 90rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
 caption { text-align: left; font-weight: bold }
-th, td { padding: .2rem .4rem; font-size: .9rem; border-bottom: 1px solid #8886; text-align: right; white-space: nowrap }
+th, td { padding: .2rem .4rem; font-size: .9rem; border-bottom: 1px solid #8886 }
+th, td { text-align: right; white-space: nowrap }
 .facts td { text-align: left; white-space: normal }
 th:first-child, td:first-child { text-align: left }
 small { opacity: .7 }
