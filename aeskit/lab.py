@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 SETTINGS = Path(__file__).resolve().parent / "jupyter"
 HOST = "127.0.0.1"
@@ -23,6 +24,9 @@ FIRST = "00_start.ipynb"
 PORT = 8888
 PORTS_TRIED = 50
 START_SECONDS = 60.0
+
+_ENDS = (signal.SIGTERM, signal.SIGHUP) if sys.platform != "win32" else (signal.SIGTERM,)
+_OWN_GROUP: dict[str, Any] = {"process_group": 0} if sys.platform != "win32" else {}
 
 
 class LabError(RuntimeError):
@@ -54,10 +58,15 @@ def notebooks() -> Path:
     installed, copy = Path(__file__).resolve().parent / "notebooks", Path.cwd() / "aeskit-notebooks"
     if not (installed / FIRST).is_file():
         raise LabError(f"the notebooks must be at {source} or at {installed}: install aeskit again")
-    copy.mkdir(exist_ok=True)
-    for path in installed.glob("*.ipynb"):
-        if not (copy / path.name).exists():
-            shutil.copyfile(path, copy / path.name)
+    try:
+        copy.mkdir(exist_ok=True)
+        for path in installed.glob("*.ipynb"):
+            if not (copy / path.name).exists():
+                shutil.copyfile(path, copy / path.name)
+    except OSError as error:
+        raise LabError(
+            f"the notebooks cannot be copied to {copy} ({error.strerror}): change to a folder of your own"
+        ) from None
     return copy
 
 
@@ -71,7 +80,7 @@ def choose_port(environment: Mapping[str, str]) -> int:
         raise LabError(
             f"ports {PORT} to {PORT + PORTS_TRIED - 1} are all taken: name a free one in AESKIT_PORT"
         )
-    if not wanted.isdecimal() or not 0 < int(wanted) < 1 << 16:
+    if not (wanted.isascii() and wanted.isdecimal() and len(wanted) < 6) or not 0 < int(wanted) < 1 << 16:
         raise LabError(f"AESKIT_PORT must be a port number from 1 to 65535, not {wanted!r}")
     if not is_free(int(wanted)):
         raise LabError(
@@ -147,25 +156,28 @@ def wait_until_listening(server: subprocess.Popen[bytes], port: int, seconds: fl
 @contextlib.contextmanager
 def _server(folder: Path, port: int, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """JupyterLab as a child that ends with this process: at Ctrl-C, SIGTERM or an error."""
-    server = subprocess.Popen(command(folder, port), env=dict(environment))
-    previous = signal.signal(signal.SIGTERM, _stop)
+    # In a group of its own, so that the terminal's Ctrl-C reaches this process alone: JupyterLab, while it loads
+    # its modules, would answer with a traceback.
+    server = subprocess.Popen(command(folder, port), env=dict(environment), **_OWN_GROUP)
+    previous = {number: signal.signal(number, _stop) for number in _ENDS}
     try:
         yield server
     except KeyboardInterrupt:
-        server.returncode = _end(server, signal.SIGINT) and 0
+        server.returncode = _end(server) and 0
     finally:
-        signal.signal(signal.SIGTERM, previous)
-        _end(server, signal.SIGTERM)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        _end(server)
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(0)
 
 
-def _end(server: subprocess.Popen[bytes], number: signal.Signals) -> int:
+def _end(server: subprocess.Popen[bytes]) -> int:
     """Ask the server to end, insist after 10 seconds; its exit status."""
     if server.poll() is None:
-        server.send_signal(number)
+        server.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             server.wait(10)
         server.kill()

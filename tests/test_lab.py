@@ -36,7 +36,7 @@ def test_a_taken_port_is_named(taken):
         lab.choose_port({"AESKIT_PORT": str(taken)})
 
 
-@pytest.mark.parametrize("wish", ["eighty", "0", "65536", "-1", "8888.5", "8" * 40])
+@pytest.mark.parametrize("wish", ["eighty", "0", "65536", "-1", "8888.5", "8" * 40, "８８８８", "²"])
 def test_a_port_that_is_none(wish):
     with pytest.raises(
         lab.LabError, match=f"AESKIT_PORT must be a port number from 1 to 65535, not '{wish}'"
@@ -79,6 +79,19 @@ def test_an_installed_package_copies_its_notebooks(tmp_path, monkeypatch):
     assert (lab.notebooks() / lab.FIRST).read_text(encoding="utf-8") == "mine"
 
 
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    package = tmp_path / "site/aeskit"
+    (package / "notebooks").mkdir(parents=True)
+    (package / "notebooks" / lab.FIRST).write_text("{}", encoding="utf-8")
+    monkeypatch.setattr(lab, "__file__", str(package / "lab.py"))
+    (tmp_path / "aeskit-notebooks").write_text("a file in the way")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        lab.LabError, match=r"cannot be copied to .*aeskit-notebooks .File exists.: change to a"
+    ):
+        lab.notebooks()
+
+
 def test_a_package_without_notebooks(tmp_path, monkeypatch):
     monkeypatch.setattr(lab, "__file__", str(tmp_path / "site/aeskit/lab.py"))
     with pytest.raises(lab.LabError, match="the notebooks must be at"):
@@ -89,6 +102,32 @@ def test_a_server_that_ends_at_once_is_named():
     server = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
     with pytest.raises(lab.LabError, match="JupyterLab ended with status 3"):
         lab.wait_until_listening(server, 1)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals as POSIX has them")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_end_while_the_server_starts_is_silent(number, tmp_path):
+    """The whole group is told, as by a terminal; a server that loads would show a traceback."""
+    loading = "print('up', flush=True); import time; time.sleep(60)"
+    code = f"""
+import sys
+from pathlib import Path
+from aeskit import lab
+lab.find_spec = lambda name: True
+lab.command = lambda folder, port: [sys.executable, "-c", {loading!r}]
+sys.exit(lab.run())
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == "up\n"
+    os.killpg(process.pid, number)
+    out, err = process.communicate(timeout=30)  # ends only when the server has closed its end of the pipe
+    assert (process.returncode, out, err) == (0, "", "")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals as POSIX has them")
