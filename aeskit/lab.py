@@ -156,8 +156,8 @@ def wait_until_listening(server: subprocess.Popen[bytes], port: int, seconds: fl
 @contextlib.contextmanager
 def _server(folder: Path, port: int, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """JupyterLab as a child that ends with this process: at Ctrl-C, SIGTERM or an error."""
-    # In a group of its own, so that the terminal's Ctrl-C reaches this process alone: JupyterLab, while it loads
-    # its modules, would answer with a traceback.
+    # In a group of its own, so that the terminal's Ctrl-C reaches this process alone: JupyterLab, while it
+    # loads its modules, would answer with a traceback.
     server = subprocess.Popen(command(folder, port), env=dict(environment), **_OWN_GROUP)
     previous = {number: signal.signal(number, _stop) for number in _ENDS}
     try:
