@@ -54,6 +54,14 @@ class Predicate:
 
 
 @dataclass(frozen=True)
+class Carry(Predicate):
+    """The carry of `low` + `constant`: an ADC that follows may take it in undecided."""
+
+    before: Word = ()
+    constant: int = 0
+
+
+@dataclass(frozen=True)
 class PairPredicate:
     """Whether the sum of two unknowns, over the integers, is at least a threshold."""
 
@@ -82,6 +90,8 @@ class Counters:
     _added: dict[tuple[Word, int], Word] = field(default_factory=dict)
     _derived: dict[Word, tuple[Word, int, int]] = field(default_factory=dict)
     """A base that is (another + low) >> bits."""
+    _halves: dict[Word, tuple[Word, Word, int]] = field(default_factory=dict)
+    """An upper half with carries in it: as it was at first, the lower base, what was added to that."""
     _names: dict[Word, frozenset[str]] = field(default_factory=dict)
 
     def origin(self, word: Word) -> tuple[Word, int]:
@@ -161,6 +171,34 @@ class Counters:
         one, two = sorted((a, b))
         base = tuple(self.expressions.atom("plus", one, two, index) for index in range(len(x)))
         return self.add(base, c + d)
+
+    def with_carry(self, high: Word, low: Word, constant: int) -> Word | None:
+        """`high` plus the carry of `low` + `constant`, undecided: the upper half of a counter of two words.
+
+        Over the integers the counter's lower half is x + s: s is kept with the upper half's atoms, so that
+        later carries fold into it. None where the two are not known to be halves of one counter.
+        """
+        base, offset = self.origin(low)
+        step, size = self.granularity(base), 1 << 8 * len(low)
+        top, known, so_far = self._halves.get(high, (high, base, 0))
+        if known != base or so_far % size != offset - offset % step:
+            return None
+        total = so_far + offset % step + constant
+        upper = total - total % step
+        if upper >= size or not self.names((*high, *low)) <= self.public:
+            return None
+        if not upper:
+            return high
+        out = tuple(self.expressions.atom("high", top, base, upper, index) for index in range(len(high)))
+        self._halves[out] = (top, base, upper)
+        return out
+
+    def decided(self, question: Predicate) -> bool | None:
+        """The answer, or None where the assumptions do not tell."""
+        try:
+            return self.decide(question)
+        except Split:
+            return None
 
     def carry(self, x: Word, y: Word) -> Predicate | PairPredicate | Unknown:
         """Whether x + y exceeds its size, for two unknowns.

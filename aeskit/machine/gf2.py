@@ -65,7 +65,8 @@ class Expressions:
         self._numbers: dict[Terms, int] = {(): 0}
         self.atoms: list[tuple[Any, ...]] = []
         """("input", name, index), ("forward" or "inverse", id), ("sum", base, constant, index) for a byte of
-        base + constant, ("plus", base, base, index) for one of the sum of two."""
+        base + constant, ("plus", base, base, index) for one of the sum of two, ("high", word, base, constant,
+        index) for one of word + the carry of base + constant."""
         self._atoms: dict[tuple[Any, ...], int] = {}
         self._inputs: dict[str, Array] = {}
         self._xor: dict[tuple[int, int], int] = {}
@@ -179,7 +180,7 @@ class Expressions:
                 what = self.atoms[atom]
                 if what[0] == "input":
                     found.add(what[1])
-                elif what[0] in ("sum", "plus"):
+                elif what[0] in ("sum", "plus", "high"):
                     ahead += what[1] if what[0] == "sum" else what[1] + what[2]
                 else:
                     ahead.append(what[1])

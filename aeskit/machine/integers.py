@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aeskit.machine.counters import Predicate, Unknown, Word, is_constant, outside
+from aeskit.machine.counters import Carry, Predicate, Unknown, Word, is_constant, outside
 from aeskit.machine.decode import Instruction, Memory
 from aeskit.machine.gf2 import CONSTANTS, Symbols
 from aeskit.machine.semantics import Array, Kind, Scalar
@@ -137,6 +137,12 @@ class Integers:
         by_one = name in ("inc", "dec")
         operands = (0, values[0]) if name == "neg" else (values[0], 1 if by_one else values[1])
         x, y = (tuple(domain.to_bytes(v, size).tolist()) for v in operands)
+        if isinstance(carry, Carry):
+            whole = None if any(y) else domain.counters.with_carry(x, carry.before, carry.constant)
+            if whole is not None:
+                unknown = Unknown("the flags of a counter's upper half")
+                return self._finish(entry, whole, bits, unknown, unknown)
+            carry = domain.flag(carry, instruction)
         if carry >= CONSTANTS:
             return self._with_carry_bit(entry, bits, instruction, x, y, carry, minus)
         if x == y:
@@ -195,7 +201,10 @@ class Integers:
             return unknown if minus or carry else counters.carry(x, y)
         if not minus:  # word + known + carry > top
             word = x if values[1] is not None else y
-            return as_flag(counters.between(word, top - known - carry + 1, top))
+            question = counters.between(word, top - known - carry + 1, top)
+            if isinstance(question, Predicate) and not carry and bits == 64:
+                return Carry(question.word, question.low, question.high, word, known)
+            return as_flag(question)
         if values[1] is not None:  # x < known + carry
             return as_flag(counters.between(x, 0, known + carry - 1))
         return as_flag(counters.between(y, known - carry + 1, top))  # known < y + carry

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aeskit.machine.counters import (
+    Carry,
     Choose,
     Counters,
     Interval,
@@ -190,8 +191,11 @@ class Symbolic:
         except SecretDependence as error:
             raise SecretDependence(f"{error}: {instruction.where()}") from None
 
-    def bit(self, value: Any, instruction: Instruction) -> int:
-        """A flag in a sum: 0, 1 or the id of a byte whose bit 0 it is."""
+    def bit(self, value: Any, instruction: Instruction) -> Any:
+        """A flag in a sum: 0, 1, the id of a byte whose bit 0 it is, or a carry that may stay undecided."""
+        if isinstance(value, Carry) and instruction.mnemonic == "adc" and self.is_public(value.word):
+            answer = self.counters.decided(value)
+            return value if answer is None else int(answer)
         if isinstance(value, Predicate | PairPredicate):
             return self._decide(value, instruction)
         if isinstance(value, Unknown):

@@ -96,6 +96,17 @@ class SymbolicModel(Arithmetic[Ids]):
         high, low = (tuple(block[at : at + 8][::-1].tolist()) for at in (0, 8))
         out: list[Word] = []
         for j in range(count):
-            carry = self.domain.decided(words.between(low, (1 << 64) - j, (1 << 64) - 1)) if j else False
-            out += [words.add(high, int(carry))[::-1], words.add(low, j)[::-1]]
+            out += [self._upper(high, low, j)[::-1], words.add(low, j)[::-1]]
         return np.array(out, np.int64).reshape(-1)
+
+    def _upper(self, high: Word, low: Word, j: int) -> Word:
+        """The upper quadword of a counter + j; the carry stays undecided where it can."""
+        words = self.domain.counters
+        question = words.between(low, (1 << 64) - j, (1 << 64) - 1) if j else False
+        answer = question if isinstance(question, bool) else words.decided(question)
+        if answer is None:
+            undecided = words.with_carry(high, low, j)
+            if undecided is not None:
+                return undecided
+            answer = self.domain.decided(question)
+        return words.add(high, int(answer))

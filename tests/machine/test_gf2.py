@@ -26,6 +26,10 @@ def evaluate(expressions, byte, inputs):
         elif what[0] == "sum":
             base = int.from_bytes(bytes(evaluate(expressions, b, inputs) for b in what[1]), "little")
             value = (base + what[2]) >> 8 * what[3] & 0xFF
+        elif what[0] == "high":
+            high, low = (bytes(evaluate(expressions, b, inputs) for b in word) for word in what[1:3])
+            carry = int.from_bytes(low, "little") + what[3] >> 64
+            value = int.from_bytes(high, "little") + carry >> 8 * what[4] & 0xFF
         elif what[0] == "plus":
             both = (bytes(evaluate(expressions, b, inputs) for b in word) for word in what[1:3])
             value = sum(int.from_bytes(w, "little") for w in both) >> 8 * what[3] & 0xFF
@@ -141,7 +145,7 @@ def test_counters_fold_and_ask(assembled):
 
 
 def test_a_carry_of_a_public_counter_splits_and_of_a_secret_one_stops(assembled):
-    source = "mov (%rdi), %rax; xor %ecx, %ecx; add $3, %rax; adc $0, %rcx; mov %rcx, 8(%rdi)"
+    source = "mov (%rdi), %rax; xor %ecx, %ecx; add $3, %rax; setc %cl; mov %rcx, 8(%rdi)"
     with pytest.raises(SecretDependence, match="depends on data"):
         symbolic_machine(assembled, source).call("f")
     with pytest.raises(Split) as found:
@@ -153,6 +157,29 @@ def test_a_carry_of_a_public_counter_splits_and_of_a_secret_one_stops(assembled)
         machine = symbolic_machine(assembled, source, public=frozenset({"data"}), assumed=assumed)
         machine.call("f")
         assert machine.memory.find("read", 0x10000, 64)[0].data[8] == carry
+
+
+def test_a_counter_of_two_words_carries_undecided_and_every_value_is_right(assembled):
+    source = (
+        "mov (%rdi), %rax; mov 8(%rdi), %rdx; add $3, %rax; adc $0, %rdx; mov %rax, 16(%rdi); "
+        "mov %rdx, 24(%rdi); add $250, %rax; adc $0, %rdx; mov %rax, 32(%rdi); mov %rdx, 40(%rdi)"
+    )
+    machine = symbolic_machine(assembled, source, public=frozenset({"data"}))
+    machine.call("f")
+    ids = machine.memory.find("read", 0x10000, 64)[0].data.tolist()
+    for counter in (
+        0,
+        (1 << 64) - 3,
+        (1 << 64) - 4,
+        (1 << 64) - 253,
+        (1 << 64) - 254,
+        (1 << 128) - 1,
+        7 << 64,
+    ):
+        inputs = {"data": counter.to_bytes(16, "little") + bytes(48)}
+        values = bytes(evaluate(machine.domain.expressions, byte, inputs) for byte in ids)
+        for at, step in ((16, 3), (32, 253)):
+            assert int.from_bytes(values[at : at + 16], "little") == (counter + step) % (1 << 128)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
