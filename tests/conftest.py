@@ -1,6 +1,7 @@
 """A test file whose import needs an extra is skipped by the extra's name.
 
-Where all that can be installed is (AESKIT_INSTALLED=all, as CI says), only a CPU excuses a skip.
+Where all that can be installed is (AESKIT_INSTALLED=all, as CI says), only a CPU, or
+a second compiler, excuses a skip.
 """
 
 import os
@@ -12,8 +13,22 @@ from aeskit.command_line import EXTRAS
 from aeskit.cpu import FEATURES
 
 EXCUSES = re.compile(
-    "|".join([*map(re.escape, FEATURES), "VAES", "third-party vector files", "single-step", "ptrace"]), re.I
+    "|".join(
+        [*map(re.escape, FEATURES), "VAES", "third-party vector files", "clang", "single-step", "ptrace"]
+    ),
+    re.I,
 )
+
+
+def pytest_configure(config):
+    """A misspelt name in AESKIT_REQUIRE would require nothing."""
+    if os.environ.get("AESKIT_REQUIRE"):
+        from aeskit.verify import run
+
+        try:
+            run.requirements(())
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
 
 
 @pytest.hookimpl(wrapper=True)
