@@ -27,6 +27,7 @@ class SymbolicModel(Arithmetic[Ids]):
         """Compute in the domain that the machine runs in, so that equal means the same id."""
         self.domain = domain
         self._blocks: dict[Any, Ids] = {}
+        self._sequences: dict[tuple[bytes, int], Ids] = {}
         self._sums: dict[tuple[bytes, bytes], Ids] = {}
 
     def string(self, data: bytes) -> Ids:
@@ -89,10 +90,24 @@ class SymbolicModel(Arithmetic[Ids]):
         return found
 
     def counters(self, block: Ids, count: int) -> Ids:
-        """A carry out of the low quadword is asked of what is assumed about it, and may split the run."""
-        words = self.domain.counters
+        """A carry out of the low quadword is asked of what is assumed about it, and may split the run.
+
+        Where nothing is assumed the sequence is remembered.
+        """
         if count == 1:
             return block
+        if self.domain.counters.assumed:
+            return self._sequence(block, count)
+        key = (block.tobytes(), count)
+        found = self._sequences.get(key)
+        if found is None:
+            if len(self._sequences) > KEPT_SUMS:
+                self._sequences.clear()
+            found = self._sequences[key] = self._sequence(block, count)
+        return found
+
+    def _sequence(self, block: Ids, count: int) -> Ids:
+        words = self.domain.counters
         high, low = (tuple(block[at : at + 8][::-1].tolist()) for at in (0, 8))
         out: list[Word] = []
         for j in range(count):
