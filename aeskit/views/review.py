@@ -34,7 +34,12 @@ def text(review: Review, width: int = 80) -> str:
     """The report in at most `width` columns, long names excepted; ValueError for a width under 80."""
     if width < NARROWEST:
         raise ValueError(f"width must be at least {NARROWEST} columns, not {width}")
-    return "\n".join(line.rstrip() for line in _text(review, width)) + "\n"
+    return "\n".join(printable(line.rstrip()) for line in _text(review, width)) + "\n"
+
+
+def printable(told: str) -> str:
+    """A line without what a terminal would take for a command: names come from the file."""
+    return "".join(letter if letter.isprintable() else "�" for letter in told)
 
 
 def _text(review: Review, width: int) -> Iterator[str]:
@@ -83,6 +88,8 @@ def facts(function: FunctionReview) -> Iterator[tuple[str, str]]:
 
 def verdict(function: FunctionReview) -> str:
     """The function in one sentence."""
+    if not function.promises:
+        return "not held against anything: no contract fits; name one with --contract"
     wrong, open_ = [line.topic for line in function.failed], [line.topic for line in function.unknown]
     told = f"{count(len(wrong), 'thing')} wrong: {', '.join(wrong)}" if wrong else "nothing wrong"
     return told + (f"; not checked: {', '.join(open_)}" if open_ else "")

@@ -98,7 +98,7 @@ def _show(made: Review, brief: bool) -> None:
     try:
         if brief:
             for function in made.functions:
-                print(f"{function.name}: {view.verdict(function)}")
+                print(view.printable(f"{function.name}: {view.verdict(function)}"))
         else:
             print(view.text(made, width), end="")
         sys.stdout.flush()

@@ -100,7 +100,10 @@ def test_a_guard_page_stops_what_reads_too_far():
     found = reviewed("past_tail", lengths=(16,), on_hardware=(31,))
     line = found.line("hardware")
     assert line.verdict == FAILS
-    assert any("past the end of source" in detail and "guard page" in detail for detail in line.details)
+    assert any(
+        "a fault at byte 1 past the end of source" in detail and "guard page" in detail
+        for detail in line.details
+    )
 
 
 def test_what_no_caller_checks_is_told():
@@ -201,6 +204,15 @@ def test_our_own_functions_need_no_guess():
     found = guess.guess(load(native), "ecb_encrypt_aesni_avx")
     assert found.certain
     assert [contract.name for contract in found.contracts] == ["ecb_encrypt"]
+
+
+def test_forms_of_one_function_are_guessed_together(tmp_path):
+    source = Path(__file__).parents[2] / "native" / "cbc.S"
+    path = tmp_path / "cbc.S"
+    path.write_text(source.read_text().replace("cts_", "theirs_cts_"))
+    found = guess.guess(load(path, include=[source.parent]), "theirs_cts_encrypt_aesni_avx")
+    assert not found.certain
+    assert sorted(contract.name for contract in found.contracts) == [f"cts_encrypt_cs{n}" for n in (1, 2, 3)]
 
 
 def test_a_function_that_keeps_no_contract_is_said_to(tmp_path):

@@ -57,6 +57,13 @@ def test_a_page_holds_hostile_names_as_text():
     assert told.count("<section") == 1
 
 
+def test_a_terminal_is_sent_no_commands():
+    told = text(made("evil\x1b[2J\x07", "\x1b]0;title\x07"))
+    assert "\x1b" not in told
+    assert "\x07" not in told
+    assert "evil�[2J�" in told
+
+
 def test_a_page_asks_for_nothing():
     told = page(made())
     assert re.search(r"(src|href)=.?(http|//|file)|url\(|@import", told) is None
@@ -77,4 +84,7 @@ def test_a_bar_is_as_wide_as_there_are_lengths():
 
 
 def test_a_clean_function_has_nothing_wrong():
-    assert verdict(FunctionReview("f", lines=[Line("a", HOLDS, "b", "c")])) == "nothing wrong"
+    assert (
+        verdict(FunctionReview("f", (Promise("c", "t"),), lines=[Line("a", HOLDS, "b", "c")]))
+        == "nothing wrong"
+    )

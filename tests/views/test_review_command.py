@@ -53,6 +53,14 @@ def test_misuse_is_told(arguments, words):
     assert words in " ".join(done.output.split())
 
 
+def test_a_function_without_a_contract_is_not_called_good(tmp_path):
+    path = tmp_path / "endless.S"
+    path.write_text(".globl f\n.type f, @function\nf: jmp f\n.size f, . - f\n")
+    done = run(path, *QUICK)
+    assert done.exit_code == 1
+    assert "not held against anything: no contract fits" in done.stdout
+
+
 def test_a_file_that_is_none_is_told(tmp_path):
     path = tmp_path / "a.o"
     path.write_bytes(b"")

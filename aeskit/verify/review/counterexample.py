@@ -14,7 +14,7 @@ from aeskit.machine.run import Machine
 from aeskit.verify.calls import STARTS, Given, Prepared, prepare
 from aeskit.verify.review.hardware import Hardware, Layout, beside
 from aeskit.verify.review.model import Cell
-from aeskit.verify.review.runs import title
+from aeskit.verify.review.runs import LIMIT, title
 
 TRIES = 48
 """Starts, then data, that are tried: what hangs on one bit shows in one of two."""
@@ -51,7 +51,7 @@ def _calls(image: Image, symbol: str, contract: Contract, given: Given) -> Itera
 def _wrong(prepared: Prepared, machine: Machine) -> str:
     prepared.load(machine)
     try:
-        machine.call(prepared.symbol)
+        machine.call(prepared.symbol, LIMIT)
     except MachineError as error:
         return str(error)
     buffers = {b.name: b for b in prepared.call.buffers if len(b.data) and b.expected is not ANY}

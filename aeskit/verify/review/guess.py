@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aeskit import contracts
-from aeskit.contracts import ANY, Contract
+from aeskit.contracts import ANY, Call, Contract, UInt32
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image
 from aeskit.machine.run import Machine
+from aeskit.models.arithmetic import choose
 from aeskit.verify.calls import Given, Prepared, prepare
 
 LENGTHS = (64, 16, 80)
-STEPS = 20_000
+STEPS = 8_000
 """More than any function of ours needs for the longest of LENGTHS."""
 KEY = 32
 
@@ -35,19 +36,37 @@ def guess(image: Image, symbol: str) -> Guess:
         return Guess(tuple(own), "the name of one of our own functions", certain=True)
     scores = {contract: score(image, symbol, contract) for contract in _likely(symbol)}
     right = [contract for contract, part in scores.items() if part == 1]
-    words = _words_fit(symbol, right)
     if right:
-        kept = words or right
-        if len(kept) > 1 and not all("flags" in contract.title for contract in kept):
-            kept = kept[:1]
-        by_name = "its name fits, and " if words else ""
-        at = ", ".join(map(str, sorted(LENGTHS)))
-        return Guess(tuple(kept), f"{by_name}it gives the right bytes at {at} bytes with a 256-bit key")
+        return _fitting(symbol, right)
     contract, part = max(scores.items(), key=lambda item: item[1], default=(None, 0.0))
     if contract is not None and part > 0:
         told = f"no contract fits: of all it comes nearest to this one, with {100 * part:.0f} % of the bytes"
         return Guess((contract,), told)
     return Guess((), "with no contract that is known it gives a right block")
+
+
+def _fitting(symbol: str, right: Sequence[Contract]) -> Guess:
+    """Of contracts that fit, those by whose words the symbol goes; all that differ in a flag alone."""
+    words = _words_fit(symbol, right)
+    first, *others = words or right
+    family = [c for c in others if _has_flag(first) and _has_flag(c) and _family(c) == _family(first)]
+    lengths = ", ".join(str(n) for n in sorted(LENGTHS) if n in first.lengths(n, n))
+    at = f" at {lengths} bytes" if first.has_length else ""
+    reason = f"{'its name fits, and ' if words else ''}it gives the right bytes{at} with a {8 * KEY}-bit key"
+    rest = [c.name for c in right if c is not first and c not in family]
+    return Guess((first, *family), f"{reason}; so it does with {', '.join(rest)}" if rest else reason)
+
+
+def _family(contract: Contract) -> list[str]:
+    """Mode and direction."""
+    return contract.name.split("_")[:2]
+
+
+def _has_flag(contract: Contract) -> bool:
+    """Whether it has a 32-bit argument beside keys and data: its forms are contracts of their own."""
+    call = Call(choose("plain"), lambda name, size: bytes(size), lambda word, number: word, 64, KEY)
+    contract.setup(call)
+    return contract.has_length and any(isinstance(value, UInt32) for value in call.registers)
 
 
 def _likely(symbol: str) -> Sequence[Contract]:

@@ -13,10 +13,10 @@ from aeskit.machine import decode as d
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image
 from aeskit.machine.memory import Region
-from aeskit.machine.run import MAX_STEPS, RETURN, Machine
+from aeskit.machine.run import RETURN, Machine
 from aeskit.machine.state import Registers
 from aeskit.verify.calls import ARGUMENTS, BUFFER_STEP, FIRST_BUFFER, Given, Prepared, prepare
-from aeskit.verify.review.runs import title
+from aeskit.verify.review.runs import LIMIT, title
 
 PAGE = 4096
 DIRECTION = 1 << 10
@@ -161,7 +161,7 @@ def beside(out: Hardware, prepared: Prepared, layout: Layout, make: Any) -> None
     try:
         other.load(start)
         steps, last = 0, start
-        for step in other.steps(RETURN, MAX_STEPS):
+        for step in other.steps(RETURN, LIMIT):
             steps, last = steps + 1, step.registers
         out.calls, out.steps = out.calls + 1, out.steps + steps
         out.layouts.add(layout.name)
@@ -202,7 +202,7 @@ def _fault(prepared: Prepared, machine: Machine, stop: Any, last: Registers) -> 
     text = stop.reason
     for region in machine.memory.regions:
         if stop.address and 0 <= stop.address - region.end < PAGE:
-            text = f"a fault {stop.address - region.end} bytes past the end of {region.name}"
+            text = f"a fault at byte {stop.address - region.end + 1} past the end of {region.name}"
         elif stop.address and 0 < region.address - stop.address <= PAGE:
             text = f"a fault {region.address - stop.address} bytes before {region.name}"
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from aeskit.contracts import UInt32
-from aeskit.verify.every_length import Closed
+from aeskit.verify.every_length import LONGEST, Closed
 from aeskit.verify.review import code as static
 from aeskit.verify.review import lines_code, proved
 from aeskit.verify.review.known import Known, some
@@ -82,10 +82,16 @@ def _every_length(known: Known) -> Iterator[Line]:
     if known.loops is None:
         return
     topic = "every length"
-    caveat = "By induction over passes of the main loop (SOUNDNESS.md)."
+    caveat = (
+        f"By induction over passes of the main loop (SOUNDNESS.md), below 2^{LONGEST.bit_length() - 1} bytes."
+    )
     open_loops = [loop for loop in known.loops if loop.findings]
     wrong = [proof for proof in known.below if not proof.proved]
-    evidence = f"{count(len(known.loops), 'loop')}, {count(len(known.below), 'proof')} of shorter lengths"
+    bits = "/".join(str(8 * size) for size in sorted({loop.key_size for loop in known.loops}))
+    evidence = (
+        f"AES-{bits}, out of place and in place: {count(len(known.loops), 'loop')}, "
+        f"{count(len(known.below), 'proof')} of shorter lengths"
+    )
     if not known.loops:
         yield Line(topic, OPEN, "the contract has no length, or none that an induction can follow", "", "")
     elif wrong:
@@ -185,6 +191,8 @@ def _secrets(known: Known) -> Line:
 
 
 def _upper_arguments(known: Known) -> Line:
+    if not known.promises:
+        return Line("32-bit arguments", OPEN, "not known without a contract", "the contract's signature")
     if not known.narrow:
         text = "the contract has no 32-bit argument"
         return Line("32-bit arguments", TOLD, text, "the contract's signature")
@@ -225,9 +233,9 @@ def _abi(known: Known) -> Line:
     details = (*line.details, *static_faults, *some(told, 1))
     failing = bool(static_faults or told)
     text = "what a function must keep is changed" if failing else line.text
-    evidence = (
-        f"{line.evidence}, {count(known.hardware.calls, 'call')} on hardware, and every instruction read"
-    )
+    done = [line.evidence] if line.evidence else []
+    done += [f"{count(known.hardware.calls, 'call')} on hardware"] if known.hardware.calls else []
+    evidence = ", ".join([*done, f"{count(len(code.instructions), 'instruction')} read"])
     return Line(line.topic, FAILS if failing else line.verdict, text, evidence, line.caveat, details)
 
 

@@ -103,8 +103,8 @@ class Review:
 
     @property
     def good(self) -> bool:
-        """Whether there was something to review and nothing is wrong."""
-        return bool(self.functions) and not any(function.failed for function in self.functions)
+        """Whether there was something to hold against a contract, and nothing is wrong."""
+        return bool(self.functions) and all(f.promises and not f.failed for f in self.functions)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for `json.dumps`."""

@@ -21,6 +21,8 @@ from aeskit.verify.calls import ARGUMENTS, Given, Prepared, prepare
 from aeskit.verify.review.code import needs_alignment
 
 RSP = 4
+LIMIT = 200_000
+"""Instructions of one run: one that does not end must not fill the memory."""
 SALTS = 4
 """Other keys, and other data: a bit decides alike in one of two."""
 COMPARED = 32
@@ -129,7 +131,7 @@ def _one(out: Runs, prepared: Prepared, machine: Machine, compared: int) -> None
     call = prepared.call
     prepared.load(machine)
     text = title(prepared.contract, call.length, call.key_size, call.in_place)
-    run = events.lanes(machine, prepared.symbol)
+    run = events.lanes(machine, prepared.symbol, LIMIT)
     out.count, out.steps = out.count + 1, out.steps + len(run.events)
     out.lengths.add(int(call.length))
     out.ran.update(event.instruction.address for event in run.events)
@@ -188,7 +190,7 @@ def _upper(out: Runs, prepared: Prepared, machine: Machine, run: Events, text: s
     out.wide_arguments += 1
     before = _after(prepared)
     prepared.load(machine, poison=0)
-    other = events.lanes(machine, prepared.symbol)
+    other = events.lanes(machine, prepared.symbol, LIMIT)
     path = [event.instruction for event in run.events]
     pairs = zip(path, (event.instruction for event in other.events), strict=False)
     for last, (ours, theirs) in zip([None, *path], pairs, strict=False):
@@ -209,7 +211,7 @@ def _secret(out: Runs, prepared: Prepared, machine: Machine, run: Events, text: 
                 prepared.image, prepared.symbol, prepared.contract, prepared.inputs.given, kind, salt
             )
             other.load(machine)
-            others.setdefault(kind, []).append(events.lanes(machine, prepared.symbol))
+            others.setdefault(kind, []).append(events.lanes(machine, prepared.symbol, LIMIT))
             out.compared += 1
     for finding in secret_paths(run, others):
         where = "" if finding.step is None else run.events[finding.step].instruction.where()
