@@ -34,11 +34,15 @@ FLAGS = {
 }
 """Flag to what its vectors are there to catch."""
 
-LANES = (*range(17), 24, 31)
-"""Blocks on which a carry is made to fall: each lane of passes of 4, 8 and 16, and some of the second."""
+LANES = range(17)
+"""Blocks on which a carry is made to fall: each lane of passes of 4, 8 and 16."""
 
-COUNTS = (*range(2, 34), 40, 47)
-"""Whole blocks: every remainder of passes of 2, 4, 8 and 16, before and after a first pass."""
+LATE = (40, 57)
+"""The same in later passes of a long message."""
+
+COUNTS = (*range(2, 34), 49, 65)
+"""Whole blocks: every remainder of passes of 2, 4, 8 and 16, before and after a first
+pass; and enough for four passes of 16, as loops that look ahead begin in earnest after three."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ def tails(draw: Draw) -> Iterator[Plan]:
     for m in (*range(least, 2), *COUNTS):
         if m % draw.turns != draw.turn:
             continue
-        for number in _sizes(draw, m):
+        for number in _sizes(draw, m) if m < 9 else (m,):
             b = 1 + (m * 7 + number) % (BLOCK - 1)
             key, iv = draw.key(number, "tails", m), _iv(draw, "tails", m, number)
             yield Plan("Tail", f"a tail of {b} bytes after {_blocks(m)}", BLOCK * m + b, key, iv)
@@ -191,7 +195,7 @@ def tweak_steps(draw: Draw) -> Iterator[Plan]:
             yield Plan(flag, sentence, BLOCK * (j + 2), key, iv)
     for number, (name, T) in enumerate(_full_tweaks(draw)):
         key = draw.key(number, "full tweak")
-        yield Plan("TweakMsb", name, BLOCK * 34, key, _tweak_iv(key, T))
+        yield Plan("TweakMsb", name, BLOCK * 66, key, _tweak_iv(key, T))
 
 
 def _full_tweaks(draw: Draw) -> Iterator[tuple[str, bytes]]:
@@ -237,7 +241,7 @@ def carries(draw: Draw) -> Iterator[Plan]:
     """Carries at 32, 64 and 128 bits on every lane; at 8, 16 and 96 once."""
     for width in (32, 64, 128):
         ones = (1 << width) - 1
-        for j in LANES:
+        for j in (*LANES, *LATE):
             drawn = bits.from_be(draw.iv("carry", width, j))
             first = (drawn | ones) - j
             into = "0" if width == 128 else f"bit {width}"
@@ -245,7 +249,7 @@ def carries(draw: Draw) -> Iterator[Plan]:
             yield Plan(
                 f"Carry{width}",
                 sentence,
-                BLOCK * (j + 3) - j % 5,
+                BLOCK * (66 if j in LATE else j + 3) - j % 5,
                 draw.key(j, width),
                 bits.to_be(first, BLOCK),
             )

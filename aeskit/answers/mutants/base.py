@@ -179,6 +179,9 @@ def remainders(mode: str, run: Run, least: int = 1) -> list[Mutant]:
         for k in range(s):
             lane = of(fixed(lambda m, s, k: range(s + k, m - m % s, s), s, k))
             found.append(mutant(mode, "main loop", f"lane {k} of {s} from the second pass on", run=lane))
+        for k in range(s):
+            late = of(fixed(lambda m, s, k: range(3 * s + k, m - m % s, s), s, k))
+            found.append(mutant(mode, "fourth pass", f"lane {k} of {s} from the fourth pass on", run=late))
         whole = of(fixed(lambda m, s: [m - 1] if m >= s and m % s == 0 else [], s))
         found.append(mutant(mode, "remainder", f"nothing left over after passes of {s}", run=whole))
     for k in range(least, max(STRIDES)):

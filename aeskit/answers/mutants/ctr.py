@@ -52,6 +52,8 @@ def _carries() -> list[tuple[str, str, Counters]]:
             found.append(("carry", f"a pass of {s} loses the carry at {width} bits", pass_))
             exact = fixed(lambda first, count, w, s: _pass(first, count, w, s, exact=True), width, s)
             found.append(("carry", f"a pass of {s} that ends at 0 in {width} bits loses it", exact))
+            late = fixed(lambda first, count, w, s: _pass(first, count, w, s, after=2 * s), width, s)
+            found.append(("carry", f"a pass of {s} after the second loses the carry at {width} bits", late))
     for width in (32, 64):
         early = fixed(lambda first, count, w: [_early(first, j, w) for j in range(count)], width)
         found.append(("carry", f"the carry at {width} bits comes one block early", early))
@@ -80,14 +82,17 @@ def _lane(first: int, count: int, width: int, s: int, lane: int) -> list[int]:
     return [_within(first + j - j % s, lane, width) if j % s == lane else first + j for j in range(count)]
 
 
-def _pass(first: int, count: int, width: int, s: int, exact: bool = False) -> list[int]:
-    """Each pass's first counter is the one before plus s, without the carry (or only where it ends at 0)."""
+def _pass(first: int, count: int, width: int, s: int, exact: bool = False, after: int = 0) -> list[int]:
+    """Each pass's first counter is the one before plus s, without the carry.
+
+    With `exact` only where it ends at 0; the blocks up to `after` are right.
+    """
     found, base, low = [], first, (1 << width) - 1
     for j in range(count):
         if j and j % s == 0:
             following = base + s
             carried = following >> width != base >> width
-            lost = carried and (not exact or following & low == 0)
+            lost = carried and j > after and (not exact or following & low == 0)
             base = _within(base, s, width) if lost else following
         found.append(base + j % s)
     return found
