@@ -206,8 +206,6 @@ def _unread(mutant: Mutant, seen: list[Seen]) -> str:
     overwritten = [name for name in differed if name not in left]
     said = [f"{', '.join(overwritten)} overwritten before being read"] * bool(overwritten)
     said += [f"{', '.join(left)} left behind, where no contract looks"] * bool(left)
-    if "memory: stack" in left:
-        said.append("what stays on the stack is no result: a store that clears it is tested elsewhere")
     return "; ".join(said)
 
 
