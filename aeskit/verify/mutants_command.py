@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -169,9 +170,9 @@ def show(report: Report, console: Console) -> None:
 
 def _table(report: Report) -> Table:
     title = f"{report.function}: {report.mutants:,} mutants of {report.instructions:,} instructions"
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)  # 80 columns
     table.add_column("change")
-    for name in ("mutants", "answers", "verification", "proof", "refused", "proof only", "alive"):
+    for name in ("mutants", "answers", "verified", "proof", "refused", "proof only", "alive"):
         table.add_column(name, justify="right")
     for kind in (*mutants_make.KINDS, ""):
         rows = [o for o in report.outcomes if not kind or o.mutant.kind == kind]
