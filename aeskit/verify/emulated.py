@@ -29,6 +29,9 @@ STEPS = 1_000_000
 
 _CALLEE_SAVED = ("rbx", "rbp", "r12", "r13", "r14", "r15")
 _SAVED = {name: 0x5A5A_0000_0000_0000 + number for number, name in enumerate(_CALLEE_SAVED)}
+_LEFT = dict.fromkeys(("rax", "r10", "r11"), 0xA5A5 << 40)
+_LEFT |= {f"zmm{number}": 0x5AA5 << 100 | number for number in range(32)}
+"""What a caller may leave in registers that hold no argument: another value than the last run's."""
 _RUBBISH = 0xDEAD_BEEF << 32
 _DIRECTION = 1 << 10  # of RFLAGS
 _STACK = 2048
@@ -102,7 +105,7 @@ class EmulatedRunner:
         )
 
     def _run(self, function: str, arguments: list[int]) -> None:
-        self._emulator.set_registers(_SAVED)
+        self._emulator.set_registers(_SAVED | _LEFT)
         self._emulator.write(STACK + STACK_SIZE - _STACK, bytes(_STACK))
         try:
             self._emulator.call(self._image.address_of(function), arguments, max_steps=self._steps)
