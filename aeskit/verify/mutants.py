@@ -58,7 +58,7 @@ class Outcome:
     """None where the known answers killed it: the verification has them too."""
     proof: Verdict | None
     reason: Reason | None = None
-    """Of a mutant that the proof leaves alive."""
+    """Of a mutant that the proof passes, or that it refuses and nothing else kills."""
     died: str = ""
     """Why there is no more to say: the process that ran it ended."""
 
@@ -122,8 +122,10 @@ class Tester:
         if not proof.finding:
             further = self.proofs.full(mutant)
             proof = replace(further, checks=proof.checks + further.checks)
-        reason = None if proof.killed else self._reason(mutant, answers, verified, proof)
-        return Outcome(mutant, answers, verified, proof, reason)
+        outcome = Outcome(mutant, answers, verified, proof)
+        if proof.killed or (proof.refused and outcome.killed_by_verification):
+            return outcome
+        return replace(outcome, reason=self._reason(mutant, answers, verified, proof))
 
     def _reason(
         self, mutant: Mutant, answers: Verdict | None, verified: Verdict | None, proof: Verdict
