@@ -162,9 +162,12 @@ class EveryLength:
         self.window = WINDOW
         while True:
             try:
-                return next(outcome for _, outcome in self._cases(self._look) if outcome)
+                found = next((outcome for _, outcome in self._cases(self._look) if outcome), None)
             except Choose:
                 continue
+            if found is None:
+                raise NotClosed("no case of the length is without an upper bound")
+            return found
 
     def _least(self) -> int:
         """A short length that the contract allows: for calls whose model is not asked."""
@@ -347,6 +350,8 @@ class EveryLength:
                     return False
             except Split as split:
                 todo += assumption.halves(split)
+            except Impossible:
+                continue
         return True
 
     def _agrees(self, length: int, stride: int, assumption: Assumption) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeskit.contracts import ANY, Buffer, Call, Contract, Length, UInt32
-from aeskit.machine.counters import Choose, Interval, Split, Unknown, Word
+from aeskit.machine.counters import Choose, Impossible, Interval, Split, Unknown, Word
 from aeskit.machine.decode import GPR_NAMES
 from aeskit.machine.errors import MachineError, SecretDependence
 from aeskit.machine.gf2 import keep
@@ -158,6 +158,10 @@ class Prover:
             except Split as split:
                 todo += assumption.halves(split)
                 continue
+            except Impossible:
+                continue
+            except MachineError as error:  # from the contract: a model that leaves the domain
+                return replace(proof, cases=cases, findings=(f"the contract: {error}",))
             except Choose as choice:
                 choices.append((choice.name, choice.index, choice.mask))
                 cases, todo = 0, Assumption().chosen(choices)
