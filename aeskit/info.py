@@ -17,6 +17,8 @@ from aeskit.implementations import ALL, ONLY_BY_NAME, Implementation
 
 WIDTH = 100
 """Columns that the text form fits."""
+ROOMY = 70
+"""Columns from which an implementation's name is never folded."""
 
 
 def gather(cpu: CPU | None = None, force: str | None = None) -> dict[str, Any]:
@@ -110,7 +112,9 @@ def render(found: dict[str, Any]) -> None:
     console = Console(highlight=False, width=min(console.width, WIDTH) if told else WIDTH)
     console.print(_cpu_lines(found), markup=False)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for title, least in (("implementation", 12), ("can", 5), ("should", 6), ("chosen", 6)):
+    longest = max(len(row["name"]) for row in found["implementations"])
+    name = longest if console.width >= ROOMY else 12
+    for title, least in (("implementation", name), ("can", 5), ("should", 6), ("chosen", 6)):
         table.add_column(title, overflow="fold", min_width=least)
     for number, row in enumerate(rows := found["implementations"]):
         last = number + 1 == len(rows) or rows[number + 1]["mode"] != row["mode"]

@@ -11,7 +11,8 @@ from aeskit import cli, cpu, implementations, info
 
 
 def run(*arguments: str, **environment: str) -> str:
-    result = CliRunner().invoke(cli.main, arguments, env={"AESKIT_IMPLEMENTATION": None, **environment})
+    unset = {"AESKIT_IMPLEMENTATION": None, "COLUMNS": None}
+    result = CliRunner().invoke(cli.main, arguments, env=unset | environment)
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -27,7 +28,12 @@ def test_text_fits_100_columns_and_is_plain():
         assert f"{name} " in text
 
 
-@pytest.mark.parametrize("columns", [40, 60, 100])
+def test_names_are_whole_in_80_columns():
+    text = run("info", COLUMNS="80")
+    assert [row.name for row in implementations.ALL if row.name not in text] == []
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100])
 def test_text_fits_the_columns_that_the_environment_says(columns):
     text = run("info", COLUMNS=str(columns))
     assert max(map(len, text.splitlines())) <= columns
