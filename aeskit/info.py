@@ -112,10 +112,10 @@ def render(found: dict[str, Any]) -> None:
     console = Console(highlight=False, width=min(console.width, WIDTH) if told else WIDTH)
     console.print(_cpu_lines(found), markup=False)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    longest = max(len(row["name"]) for row in found["implementations"])
-    name = longest if console.width >= ROOMY else 12
-    for title, least in (("implementation", name), ("can", 5), ("should", 6), ("chosen", 6)):
-        table.add_column(title, overflow="fold", min_width=least)
+    roomy = console.width >= ROOMY
+    for title, least in (("implementation", 12), ("can", 5), ("should", 6), ("chosen", 6)):
+        whole = roomy and title != "can"
+        table.add_column(title, overflow="fold", min_width=least, no_wrap=whole)
     for number, row in enumerate(rows := found["implementations"]):
         last = number + 1 == len(rows) or rows[number + 1]["mode"] != row["mode"]
         style = "bold" if row["chosen"] else "dim" if not row["can"] else ""
