@@ -20,6 +20,8 @@ from aeskit.vectors.test_vector import SECTOR_NUMBER, TestVector
 INNER = 1000
 """Iterations of one Monte Carlo answer (AESAVS, 6.4)."""
 
+_BEGINS = re.compile(r"(?m)^[ \t]*+(?:\[[ \t]*+(?:ENCRYPT|DECRYPT)[ \t]*+\][ \t\r]*+$|COUNT[ \t]*+=)")
+"""A line that only these files have; it takes no time on the square of empty lines."""
 _SECTION = re.compile(r"\[\s*(ENCRYPT|DECRYPT)\s*\]")
 _FIELD = re.compile(r"(\w+)\s*=\s*(.*)")
 _NAMES = {"KEY": "key", "IV": "iv", "I": "iv", "PLAINTEXT": "plaintext", "PT": "plaintext"}
@@ -38,7 +40,19 @@ class _Record:
 
 
 def read(source: Source) -> Iterator[TestVector]:
-    """Every COUNT of every section."""
+    """Every COUNT of every section; all of them have answers, or none has."""
+    asks = None
+    for found in _vectors(source):
+        if asks is None:
+            asks = bool(found.asks)
+        if asks != bool(found.asks) or (asks and source.stem.lower().endswith(".rsp")):
+            named = found.asks or ("ciphertext" if found.direction == "encrypt" else "plaintext")
+            text = "is missing" if found.asks else "must not be there, as others ask for it"
+            raise source.error(found.line, f'"{named.upper()}" {text} in {found.clause}')
+        yield found
+
+
+def _vectors(source: Source) -> Iterator[TestVector]:
     section, comments, record, section_line = "", "", None, 0
     for line, text in source.lines():
         text = text.strip()
@@ -192,10 +206,10 @@ FORMATS = [
         "CAVP response or request file",
         read,
         write,
-        recognises=lambda head: bool(
-            re.search(r"(?m)^\s*\[\s*(ENCRYPT|DECRYPT)\s*\]\s*$|^\s*COUNT\s*=", head)
-        ),
+        recognises=lambda head: bool(_BEGINS.search(head)),
         refuses=_refuses,
-        same=lambda item: item.mode + (" MCT" if item.iterations > 1 else ""),
+        same=lambda item: (
+            item.mode + (" MCT" if item.iterations > 1 else "") + (" questions" if item.asks else "")
+        ),
     )
 ]

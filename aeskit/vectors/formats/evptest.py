@@ -189,7 +189,7 @@ FORMATS = [
         "OpenSSL evptest text",
         read,
         write,
-        recognises=lambda head: bool(re.search(r"(?m)^Cipher\s*=", head)),
+        recognises=lambda head: bool(re.search(r"(?m)^Cipher[ \t]*+=", head)),
         refuses=_refuses,
     )
 ]

@@ -75,7 +75,7 @@ BROKEN = [
     ),
     (CAVP.replace("KEY", "NOKEY", 1), ':7: "NOKEY" is not a field of this format'),
     (
-        CAVP + "\n[ENCRYPT]\nCOUNT = 0\nKEY = " + K + "\nIV = " + B + "\nPT = " + B,
+        CAVP + "\n[ENCRYPT]\nCOUNT = 0\nKEY = " + K + "\nIV = " + B + "\nPT = " + B + "\nCT = " + B,
         ':21: two vectors are named "encrypt 0"',
     ),
     # evptest
