@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "aeskit"
 
 # A room may import rooms of a lower floor; rooms of one floor do not know each other.
 FLOORS = [
-    {"ground": ["bits", "trace", "trace_json", "data", "_native", "cpu", "command_line"]},
+    {"ground": ["bits", "trace", "trace_json", "data", "_native", "cpu", "command_line", "printed"]},
     {
         "models": ["models"],
         "machine": ["machine"],

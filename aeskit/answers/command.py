@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from rich import markup
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -30,6 +30,7 @@ from aeskit.answers.engines import Model, emulated, select
 from aeskit.answers.mutants import Killer, every
 from aeskit.answers.respond import respond
 from aeskit.machine.bochs import EmulatorError
+from aeskit.printed import printable
 from aeskit.trace import Trace
 from aeskit.vectors import TestVector, VectorError, files, registry
 from aeskit.vectors.registry import Format
@@ -42,6 +43,11 @@ _BAR = (TextColumn("faults"), BarColumn(), MofNCompleteColumn(), TextColumn("lef
 
 PASSED, FAILED, MISUSED = 0, 1, 2
 """Exit status: all that ran passed; a failure; a file that is broken, a wrong name, or nothing that ran."""
+
+
+def escape(told: str) -> str:
+    """Text for a console: what files say is neither markup nor a command to the terminal."""
+    return markup.escape(printable(told))
 
 
 def check(
@@ -63,11 +69,11 @@ def check(
     notes: list[str] = []
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), console=console, transient=True) as bar:
         for entry, source in found:
-            task = bar.add_task(source.stem)
+            task = bar.add_task(escape(source.stem))
             mine = [Row(source.stem, engine.name) for engine in engines]
             try:
                 for number in checking.run(files.stream(entry, source), engines, mine):
-                    bar.update(task, description=f"{source.stem}: {number} vectors")
+                    bar.update(task, description=escape(f"{source.stem}: {number} vectors"))
             except VectorError as error:
                 broken.append(str(error))
             rows += mine
@@ -119,7 +125,7 @@ def show(
     try:
         vector = _find(files.read(path, *answers), number)
         for line in showing.text(vector, direction, rounds):
-            print(line)
+            print(printable(line))
         if vector.asks or not vector.valid:
             print("\nthe file has no answer to compare with" if vector.asks else "\nthis vector is not valid")
             return PASSED
@@ -219,7 +225,7 @@ def print_comparison(found: comparing.Comparison, listed: bool) -> None:
     table.add_column("family", no_wrap=True)
     table.add_column("faults", justify="right")
     for name in found.sets:
-        table.add_column(name, justify="right", overflow="fold")
+        table.add_column(escape(name), justify="right", overflow="fold")
     total, sums = 0, dict.fromkeys(found.sets, 0)
     for mode, family, count, by in found.families():
         table.add_row(mode, family, str(count), *(str(by[name]) for name in found.sets))

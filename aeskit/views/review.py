@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from textwrap import wrap
 
+from aeskit.printed import printable
 from aeskit.verify.review.model import (
     FAILS,
     HOLDS,
@@ -35,11 +36,6 @@ def text(review: Review, width: int = 80) -> str:
     if width < NARROWEST:
         raise ValueError(f"width must be at least {NARROWEST} columns, not {width}")
     return "\n".join(printable(line.rstrip()) for line in _text(review, width)) + "\n"
-
-
-def printable(told: str) -> str:
-    """A line without what a terminal would take for a command: names come from the file."""
-    return "".join(letter if letter.isprintable() else "�" for letter in told)
 
 
 def _text(review: Review, width: int) -> Iterator[str]:

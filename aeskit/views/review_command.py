@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from aeskit.printed import printable
 from aeskit.verify.prove_command import lengths as read_lengths
 from aeskit.verify.review.model import FAILS, OPEN, Line, Review
 from aeskit.verify.review.review import LENGTHS, Wanted, review
@@ -98,7 +99,7 @@ def _show(made: Review, brief: bool) -> None:
     try:
         if brief:
             for function in made.functions:
-                print(view.printable(f"{function.name}: {view.verdict(function)}"))
+                print(printable(f"{function.name}: {view.verdict(function)}"))
         else:
             print(view.text(made, width), end="")
         sys.stdout.flush()

@@ -103,6 +103,25 @@ def test_show_ends_at_the_vectors_answer(tmp_path):
     assert (status, "only one message of whole bytes" in output) == (2, True)
 
 
+def test_a_files_text_is_no_command_to_the_terminal(tmp_path):
+    text = EVPTEST.replace("# of the stanza", "# \x1b[31m red").replace("A title", "\x1b]0;title\x07")
+    text = text.replace("AES-128-XTS", "\x1b[2J\x9b1m")
+    path = tmp_path / "escapes.txt"
+    path.write_text(text, encoding="utf-8")
+    broken = tmp_path / "broken\x1b[31m.txt"
+    broken.write_text("none", encoding="utf-8")
+    for arguments in (
+        ("show", path, "0"),
+        ("check", path, broken),
+        ("check", path, "--implementation", "model"),
+        ("show", broken, "0"),
+        ("convert", path, tmp_path / "out\x1b[31m", "--to", "python"),
+    ):
+        output = run(*arguments)[1]
+        assert "�" in output, arguments
+        assert not set(output) & set("\x1b\x07\x9b"), arguments
+
+
 def test_answer_makes_the_response_of_a_validation_server(tmp_path):
     questions, out = tmp_path / "questions.json", tmp_path / "response.json"
     questions.write_text(ACVP)
