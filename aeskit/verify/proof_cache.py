@@ -6,10 +6,11 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,22 @@ PROVERS = (
     "bits.py",
     "models",
     "machine",
+    "trace.py",
     "verify/proof.py",
+    "verify/proofs.py",
+    "verify/proof_cache.py",
     "verify/every_length.py",
     "verify/symbolic_models.py",
 )
+LIBRARIES = ("iced-x86", "pyelftools", "numpy")
 
 
 @cache
 def tool() -> str:
-    """A digest of the tool's version and of the sources that a proof rests on."""
+    """A digest of versions, the tool's and its libraries', and of the sources that a proof rests on."""
     root, digest = Path(aeskit.__file__).parent, hashlib.sha256(aeskit.__version__.encode())
+    for library in LIBRARIES:
+        digest.update(f" {library} {version(library)}".encode())
     for name in PROVERS:
         path = root / name
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
@@ -40,11 +47,13 @@ def tool() -> str:
     return digest.hexdigest()
 
 
-def code(image: Image, extra: bytes = b"") -> str:
-    """A digest of an image as it lies in memory, of the tool, and of `extra` (a user's contract)."""
-    digest = hashlib.sha256(tool().encode() + extra)
+def code(image: Image) -> str:
+    """A digest of an image as it lies in memory, of where its symbols are, and of the tool."""
+    digest = hashlib.sha256(tool().encode())
     for section in image.sections:
-        digest.update(f"{section.address} {section.permissions} ".encode() + section.data)
+        digest.update(f"{section.address} {section.permissions} {len(section.data)} ".encode() + section.data)
+    names = [sorted(names.items()) for names in (image.symbols, image.labels, image.functions)]
+    digest.update(json.dumps([*names, sorted(image.externals.items())]).encode())
     return digest.hexdigest()
 
 
@@ -99,18 +108,20 @@ class Cache:
         with closing(self._connect()) as table, table:
             table.executemany("insert or replace into loops values (?, ?)", rows)
 
-    def store(self, code: str, proofs: Iterable[Proof]) -> None:
-        """Keep proofs; findings are kept as well, for the same code has them again."""
+    def store(self, proofs: Mapping[str, Proof]) -> None:
+        """Keep proofs by `key`; findings are kept as well, for the same code has them again."""
         if self.path is None:
             return
-        rows = [(key(code, proof), json.dumps(proof.__dict__)) for proof in proofs]
+        rows = [(name, json.dumps(proof.__dict__)) for name, proof in proofs.items()]
         with closing(self._connect()) as table, table:
             table.executemany("insert or replace into proofs values (?, ?)", rows)
 
 
-def key(code: str, proof: Proof) -> str:
-    """What names one proof."""
-    layout = ("in" if proof.in_place else "out") + " from head" * proof.from_head
+def key(code: str, proof: Proof, loop: Closed | None = None) -> str:
+    """What names one proof; `loop` is the one whose head it is from."""
+    layout = "in" if proof.in_place else "out"
+    if proof.from_head and loop:
+        layout += f" from {loop.head.address:#x} without {sorted(loop.head.dead)} by {loop.stride}"
     return f"{code} {proof.function} {proof.contract} {proof.length} {proof.key_size} {layout}"
 
 

@@ -59,22 +59,30 @@ class Job:
     """Go on with a function after a proof of it has failed."""
     closed: tuple[Closed, ...] = ()
     """Loops that were closed: only the lengths below their first one are asked."""
+    unclosed: frozenset[int] | None = None
+    """Lengths that are asked where no loop is closed; None for all."""
 
     def proofs(self) -> Iterator[tuple[Target, Contract, Proof, Closed | None]]:
         """What is to be proved, without its outcome; those of one length and layout together."""
         promises = {target: target.promise() for target in self.targets}
-        loops = {(c.function, c.contract, c.in_place): c for c in self.closed if c.key_size == self.key_size}
+        loops = by_loop(self.closed)
         for length in self.lengths:
             for in_place in self.layouts:
                 for target, contract in promises.items():
-                    loop = loops.get((target.function, target.contract, in_place))
-                    if self._asked(contract, length, in_place) and (not self.closed or below(loop, length)):
+                    loop = loops.get((target.function, contract.name, self.key_size, in_place))
+                    if self._asked(contract, length, in_place) and self._left(loop, length):
                         head = loop is not None and length >= loop.base()
                         proof = Proof(
                             target.function, contract.name, length, self.key_size, in_place, from_head=head
                         )
-                        if proof_cache.key(self.code, proof) not in self.skip:
+                        if proof_cache.key(self.code, proof, loop) not in self.skip:
                             yield target, contract, proof, loop if head else None
+
+    def _left(self, loop: Closed | None, length: int) -> bool:
+        """Whether a length must be proved by itself."""
+        if loop is None:
+            return self.unclosed is None or length in self.unclosed
+        return length < loop.first
 
     def _asked(self, contract: Contract, length: int, in_place: bool) -> bool:
         if self.key_size not in contract.key_sizes or length not in contract.lengths(length, length):
@@ -82,9 +90,9 @@ class Job:
         return not in_place or (contract.in_place and contract.has_length)
 
 
-def below(loop: Closed | None, length: int) -> bool:
-    """Whether a length must be proved by itself."""
-    return loop is not None and length < loop.first
+def by_loop(closed: Iterable[Closed]) -> dict[tuple[str, str, int, bool], Closed]:
+    """Loops that were closed, by function, contract, key size and layout."""
+    return {(c.function, c.contract, c.key_size, c.in_place): c for c in closed if not c.findings}
 
 
 def find_contract(name: str, file: str = "") -> Contract:
@@ -135,27 +143,48 @@ def prove(
     cache: proof_cache.Cache | None = None,
     told: Callable[[int, int], None] = lambda done, total: None,
     closed: Sequence[Closed] = (),
+    unclosed: Iterable[int] | None = None,
     patient: bool = False,
 ) -> list[Proof]:
     """Prove every target (of one file) at every length, key size and layout; `told` hears (done, all).
 
-    With `closed` loops only what they leave to prove. A failed proof ends its function's turn unless
-    `patient`: the others go on.
+    With `closed` loops only what they leave to prove; where one is not closed, the lengths of `unclosed`, by
+    default all. A failed proof ends its function's turn unless `patient`: the others go on. A proof of a
+    user's contract is not remembered: what it rests on is any Python code.
     """
-    code = _code(targets)
+    code, loops = _code(targets), by_loop(closed)
+    cache = None if any(target.contract_file for target in targets) else cache
+    rest = None if unclosed is None else frozenset(unclosed)
     known = cache.known(code) if cache else {}
-    pieces = [replace(job, closed=tuple(closed)) for job in jobs(targets, lengths, key_sizes, code)]
-    every = [proof_cache.key(code, proof) for job in pieces for _, _, proof, _ in job.proofs()]
-    found = [known[name] for name in every if name in known]
-    pieces = [replace(job, skip=frozenset(known), patient=patient) for job in pieces]
-    total = len(every)
-    told(len(found), total)
+
+    def name(proof: Proof) -> str:
+        loop = loops.get((proof.function, proof.contract, proof.key_size, proof.in_place))
+        return proof_cache.key(code, proof, loop)
+
+    pieces = [
+        replace(job, closed=tuple(loops.values()), unclosed=rest)
+        for job in jobs(targets, lengths, key_sizes, code)
+    ]
+    every = {name(proof): proof for job in pieces for _, _, proof, _ in job.proofs()}
+    found = {asked: known[asked] for asked in every if asked in known}
+    pieces = [replace(job, skip=frozenset(found), patient=patient) for job in pieces]
+    told(len(found), len(every))
     for proofs in _run(work, [p for p in pieces if next(p.proofs(), None)], workers):
-        found += proofs
+        new = {name(proof): proof for proof in proofs}
+        found |= new
         if cache:
-            cache.store(code, proofs)
-        told(len(found), total)
-    return sorted(found, key=lambda p: (p.function, p.contract, p.key_size, p.length, p.in_place))
+            cache.store(new)
+        told(len(found), len(every))
+    out = [*found.values(), *_missing(every, found)]
+    return sorted(out, key=lambda p: (p.function, p.contract, p.key_size, p.length, p.in_place))
+
+
+def _missing(every: dict[str, Proof], found: dict[str, Proof]) -> Iterator[Proof]:
+    """What was asked and has no outcome, though no proof of its function and contract has failed."""
+    failed = {(p.function, p.contract) for p in found.values() if not p.proved}
+    for name, proof in every.items():
+        if name not in found and (proof.function, proof.contract) not in failed:
+            yield replace(proof, findings=("no proof of it came back",))
 
 
 def close(
@@ -167,27 +196,42 @@ def close(
 ) -> list[Closed]:
     """Close the main loop of every target (of one file), for each key size and layout."""
     code = _code(targets)
-    found = cache.loops(code) if cache else []
-    known = {(c.function, c.contract, c.key_size) for c in found}
+    cache = None if any(target.contract_file for target in targets) else cache
+    known = by_loop(cache.loops(code) if cache else [])
+    every: list[tuple[str, str, int, bool]] = []
     of_function: dict[tuple[str, int], list[Target]] = {}
     for target in targets:
-        for size in key_sizes:
-            if (target.function, target.contract, size) not in known:
+        contract = target.promise()
+        for size in (n for n in key_sizes if n in contract.key_sizes):
+            asked = [(target.function, contract.name, size, layout) for layout in layouts(contract)]
+            every += asked
+            if not all(loop in known for loop in asked):
                 of_function.setdefault((target.function, size), []).append(target)
-    asked = {(t.function, t.contract, size) for t in targets for size in key_sizes}
-    found = [c for c in found if (c.function, c.contract, c.key_size) in asked]
-    pieces = [Job(tuple(group), (), size) for (_, size), group in of_function.items()]
+    found = {loop: known[loop] for loop in every if loop in known}
+    pieces = [Job(tuple(group), (), size, code=code) for (_, size), group in of_function.items()]
     for closed in _run(close_job, pieces, workers):
-        found += closed
+        found |= {(c.function, c.contract, c.key_size, c.in_place): c for c in closed}
         if cache:
             cache.store_loops(code, closed)
-        told(len(found), 2 * len(asked))
-    return sorted(found, key=lambda c: (c.function, c.contract, c.key_size, c.in_place))
+        told(len(found), len(every))
+    lost = ("not closed for every length: no outcome came back",)
+    out = [found.get(loop) or Closed(*loop, findings=lost) for loop in every]
+    return sorted(out, key=lambda c: (c.function, c.contract, c.key_size, c.in_place))
+
+
+def layouts(contract: Contract) -> tuple[bool, ...]:
+    """Out of place, and in place where the contract allows it."""
+    return (False, True) if contract.in_place else (False,)
 
 
 def _code(targets: Sequence[Target]) -> str:
-    own_contract = targets[0].contract_file
-    return proof_cache.code(targets[0].image(), Path(own_contract).read_bytes() if own_contract else b"")
+    """The digest of the targets' file; ValueError where one name stands for two contracts."""
+    names: dict[tuple[str, str], str] = {}
+    for target in targets:
+        name = target.promise().name
+        if names.setdefault((target.function, name), target.contract) != target.contract:
+            raise ValueError(f"contracts must have names of their own: two are called {name!r}")
+    return proof_cache.code(targets[0].image())
 
 
 def close_job(job: Job) -> list[Closed]:
@@ -195,7 +239,7 @@ def close_job(job: Job) -> list[Closed]:
     prover, out = _prover(job), []
     for target in job.targets:
         contract = target.promise()
-        for in_place in job.layouts if contract.in_place else (False,):
+        for in_place in layouts(contract):
             if job.key_size in contract.key_sizes:
                 out.append(EveryLength(prover, target.function, contract, job.key_size, in_place).close())
     return out
@@ -214,15 +258,16 @@ def _run(task: Callable[[Job], list[T]], pieces: list[Job], workers: int | None)
                 yield future.result()
 
 
-_PROVERS: dict[Target, Prover] = {}
+_PROVERS: dict[str, Prover] = {}
 
 
 def _prover(job: Job) -> Prover:
-    """This process's prover of a job's file; kept from job to job."""
-    key = Target(job.targets[0].path, "", "", job.targets[0].include, job.targets[0].define)
-    prover = _PROVERS.get(key)
+    """This process's prover of a job's code; kept from job to job, but for a user's contract."""
+    if any(target.contract_file for target in job.targets):
+        return Prover(job.targets[0].image())
+    prover = _PROVERS.get(job.code)
     if prover is None or len(prover.domain.expressions.terms) > LARGE:
-        prover = _PROVERS[key] = Prover(job.targets[0].image())
+        prover = _PROVERS[job.code] = Prover(job.targets[0].image())
     return prover
 
 
@@ -245,11 +290,11 @@ def work(job: Job) -> list[Proof]:
 
 def _model_agrees(prover: Prover, contract: Contract, loop: Closed, length: int) -> bool:
     """The model's own step, asked once for all functions of a stride."""
-    key = (contract.name, loop.key_size, loop.in_place, loop.stride, length)
+    key = (contract, loop.key_size, loop.in_place, loop.stride, length)
     if key not in _AGREED:
         every = EveryLength(prover, loop.function, contract, loop.key_size, loop.in_place)
         _AGREED[key] = every.model_agrees(length, loop.stride)
     return _AGREED[key]
 
 
-_AGREED: dict[tuple[str, int, bool, int, int], bool] = {}
+_AGREED: dict[tuple[Contract, int, bool, int, int], bool] = {}

@@ -19,9 +19,11 @@ from aeskit.verify.proof_cache import Cache, raw_loop
 from aeskit.verify.proofs import Target
 
 SHOWN = 20
+LAYOUTS = {False: "out of place", True: "in place"}
+MOST = 1 << 16
+"""Bytes of the longest length."""
 EXPLAINED = 3
 """Targets of which a counterexample is looked for."""
-SENTENCE = "Proved: for every key, tweak, IV and counter and all data of these lengths, in this code."
 
 
 def targets(
@@ -63,8 +65,10 @@ def lengths(text: str) -> list[int]:
         first, dash, last = part.partition("-")
         if not first.strip().isdigit() or (dash and not last.strip().isdigit()):
             raise ValueError(f"lengths must be numbers and ranges like 16-1100, not {text!r}")
-        found.update(range(int(first), int(last if dash else first) + 1))
-    if not found or max(found) > 1 << 16:
+        if dash and int(last) < int(first):
+            raise ValueError(f"a range of lengths goes from the least to the greatest: not {part.strip()!r}")
+        found.update(range(int(first), min(int(last if dash else first), MOST + 1) + 1))
+    if not found or max(found) > MOST:
         raise ValueError(f"lengths must be at most 65536 bytes and at least one, not {text!r}")
     return sorted(found)
 
@@ -102,8 +106,8 @@ def prove(
         if by_induction:
             closed = proofs.close(by_induction, key_sizes, workers, cache, told)
             fine = [c for c in closed if not c.findings]
-            below = list(range(max((c.first for c in fine), default=0)))
-            found += proofs.prove(by_induction, below, key_sizes, workers, cache, told, fine)
+            below = sorted({*range(max((c.first for c in fine), default=0)), *which})
+            found += proofs.prove(by_induction, below, key_sizes, workers, cache, told, fine, which)
         others = [t for t in asked if t not in by_induction]
         if others:
             found += proofs.prove(others, which, key_sizes, workers, cache, told)
@@ -111,13 +115,34 @@ def prove(
     show_refuted(found, asked, console)
     if every:
         show_loops(closed, console)
+    left = unasked(asked, which, key_sizes, found)
+    for line in left:
+        console.print(line, markup=False, highlight=False)
     if file:
         rows = [proof.__dict__ | {"proved": proof.proved} for proof in found]
         loops = [raw_loop(loop) for loop in closed]
         document = {"aeskit_proofs": 1, "proofs": rows, "loops": loops}
         Path(file).write_text(json.dumps(document, indent=1), encoding="utf-8")
     failed = any(not proof.proved for proof in found) or any(c.findings for c in closed)
-    return 0 if found and not failed else 1
+    return 0 if found and not failed and not left else 1
+
+
+def unasked(asked: list[Target], which: list[int], key_sizes: list[int], found: list[Proof]) -> list[str]:
+    """A sentence for each target of which no proof was asked: its contract has other lengths or keys."""
+    out = []
+    for target in asked:
+        contract = target.promise()
+        if any((p.function, p.contract) == (target.function, contract.name) for p in found):
+            continue
+        sizes = " or ".join(str(8 * n) for n in contract.key_sizes)
+        if not set(key_sizes) & set(contract.key_sizes):
+            out.append(f"{target.function}: nothing was proved; keys of {contract.name} have {sizes} bits")
+        else:
+            rule = f"multiples of {contract.multiple}" if contract.multiple > 1 else "any length"
+            rule += f" from {contract.minimum} bytes on" if contract.minimum else ", in bytes"
+            given = f"{which[0]} to {which[-1]}" if which[1:] else f"{which[0]}"
+            out.append(f"{target.function}: nothing was proved; {contract.name} takes {rule}, not {given}")
+    return out
 
 
 def show_refuted(found: list[Proof], asked: list[Target], console: Console) -> None:
@@ -130,8 +155,9 @@ def show_refuted(found: list[Proof], asked: list[Target], console: Console) -> N
         return
     from aeskit.verify.refuted import explain
 
-    for target in [t for t in asked if (t.function, t.contract) in wrong][:EXPLAINED]:
-        for line in explain(target, wrong[target.function, target.contract]):
+    shown = [(t, wrong[name]) for t in asked if (name := (t.function, t.promise().name)) in wrong]
+    for target, failed in shown[:EXPLAINED]:
+        for line in explain(target, failed):
             console.print(f"  {target.function}: {line}", markup=False, highlight=False)
 
 
@@ -144,7 +170,13 @@ def show_loops(closed: list[Closed], console: Console) -> None:
     for line, loops in sorted(lines.items()):
         bits = " ".join(str(8 * n) for n in sorted({c.key_size for c in loops}))
         names = " ".join(sorted({c.contract for c in loops}))
-        console.print(f"- {line} ({names}; {bits} bits)", markup=False, highlight=False)
+        places = " and ".join(
+            "in place" if p else "out of place" for p in sorted({c.in_place for c in loops})
+        )
+        console.print(f"- {line} ({names}; {bits} bits; {places})", markup=False, highlight=False)
+    left = sum(bool(loop.findings) for loop in closed)
+    if left:
+        console.print(f"Not proved for every length: {left} of {len(closed)} loops are not closed.")
 
 
 def _line(loop: Closed) -> str:
@@ -185,4 +217,16 @@ def show(found: list[Proof], seconds: float, console: Console) -> None:
     if len(wrong) > SHOWN:
         console.print(f"and {len(wrong) - SHOWN} more")
     if found and not wrong:
-        console.print(f"{SENTENCE} {len(found)} proofs, {seconds:.0f} s.")
+        console.print(f"{sentence(found)} {len(found)} proofs, {seconds:.0f} s.")
+
+
+def sentence(found: list[Proof]) -> str:
+    """What is proved, where all is: the key sizes and layouts are named."""
+    bits = _listed([str(8 * n) for n in sorted({p.key_size for p in found})])
+    layouts = _listed([LAYOUTS[layout] for layout in sorted({p.in_place for p in found})])
+    data = f" and all data of these lengths, {layouts}," if any(p.length for p in found) else ","
+    return f"Proved: for every key of {bits} bits, every tweak, IV and counter{data} in this code."
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)

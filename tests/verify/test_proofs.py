@@ -1,6 +1,7 @@
 """Many proofs: what is asked, remembered and shown."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,7 @@ def test_lengths_are_numbers_and_ranges():
 def test_a_proof_comes_back_from_the_cache_as_it_was(tmp_path):
     cache = proof_cache.Cache(tmp_path / "proofs.sqlite")
     proof = Proof("f", "ctr", 17, 32, True, 4, 400, ("a finding",))
-    cache.store("code", [proof])
+    cache.store({proof_cache.key("code", proof): proof})
     assert cache.known("code") == {proof_cache.key("code", proof): proof}
     assert cache.known("other") == {}
 
@@ -96,3 +97,67 @@ def test_a_refuted_function_is_shown_by_a_call_and_its_first_wrong_step(tmp_path
     assert "counterexample: xts_encrypt_piece, AES-128, 17 bytes, tweak" in call
     assert "destination: block 0 byte" in call
     assert again.startswith("again: aeskit step")
+
+
+def run_prove(*arguments):
+    done = CliRunner().invoke(main, ["prove", *map(str, arguments), "--key-bits", "128", "--workers", "1"])
+    return done.exit_code, " ".join(done.output.split())
+
+
+def test_symbols_that_change_places_are_proved_anew(folder):
+    for name, first, second in (("1", "f", "g"), ("2", "g", "f")):
+        text = f".globl f\n.globl g\n{first}:{SOURCE.partition('f:')[2]}{second}: ret\n"
+        (folder / f"swap{name}.S").write_text(text)
+    more = ("--contract", "SUM", "--contract-file", folder / "right.py")
+    assert run_prove(f"{folder}/swap1.S:f", *more)[0] == 0
+    assert run_prove(f"{folder}/swap2.S:f", *more)[0] == 1
+
+
+def test_a_user_s_contracts_are_not_remembered(folder):
+    first = f"import sys\nsys.path.insert(0, {str(folder)!r})\nsys.modules.pop('helper', 0)\n"
+    weak = (
+        "def weak(call):\n    call.unknown('a', 1)\n\n\nWEAK = Contract('sum', 'x', weak, has_length=False)\n"
+    )
+    text = f"{first}from helper import AT\n{CONTRACT.format('AT')}{weak}"
+    (folder / "two.py").write_text(text)
+    (folder / "helper.py").write_text("AT = -1\n")
+    asked = (f"{folder}/f.S:f", "--contract-file", folder / "two.py", "--contract")
+    assert run_prove(*asked, "SUM")[0] == 0
+    assert run_prove(*asked, "WEAK")[0] == 1
+    (folder / "helper.py").write_text("AT = 1  # changed\n")
+    assert run_prove(*asked, "SUM")[0] == 1
+
+
+def test_a_loop_that_is_not_closed_in_one_layout_fails_every_time(tmp_path, monkeypatch):
+    closing = proofs.close_job
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def half(job):
+        return [replace(c, findings=("not closed",)) if c.in_place else c for c in closing(job)]
+
+    monkeypatch.setattr(proofs, "close_job", half)
+    asked = ("ecb_encrypt_aesni_avx", "--every-length", "--lengths", "16-32")
+    first, second = run_prove(*asked), run_prove(*asked)
+    assert (first[0], second[0]) == (1, 1)
+    assert "not closed" in second[1]
+    target = proofs.own(["ecb_encrypt_aesni_avx"])
+    monkeypatch.setattr(proofs, "close_job", lambda job: [])
+    cache = proof_cache.Cache(tmp_path / "other.sqlite")
+    assert all(c.findings for c in proofs.close(target, (16,), 1, cache))
+
+
+def test_lengths_that_no_contract_takes_and_reversed_ranges_are_told():
+    status, said = run_prove("ecb_encrypt_aesni_avx", "--lengths", "5", "--no-cache")
+    assert status == 1
+    assert "nothing was proved; ecb_encrypt takes multiples of 16, in bytes, not 5" in said
+    status, said = run_prove("ecb_encrypt_aesni_avx", "--lengths", "100-16")
+    assert status == 2
+    assert "goes from the least to the greatest: not '100-16'" in said
+
+
+def test_what_was_proved_names_key_sizes_and_layouts():
+    found = [Proof("f", "ctr", 16, size, place) for size in (16, 24, 32) for place in (False, True)]
+    said = prove_command.sentence(found)
+    assert "every key of 128, 192 and 256 bits" in said
+    assert "out of place and in place" in said
+    assert "in place" not in prove_command.sentence([Proof("f", "keys", 0, 16, False)])
