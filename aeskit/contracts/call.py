@@ -71,6 +71,8 @@ class Call:
         """Input name to what it must be for the rest of the message, behind a number of blocks."""
         self.on_public: Callable[[str], None] = lambda name: None
         """Hears the name of every public input before it is used."""
+        self.on_assume: Callable[[String, int, int], None] = lambda word, low, high: None
+        """Hears every assumption before the models use the word."""
         self.note: Note | None = None
         """Hears every value that the models name."""
 
@@ -86,6 +88,7 @@ class Call:
     def assume(self, word: String, low: int, high: int) -> None:
         """Only calls are meant whose little-endian integer `word` lies from `low` to `high`."""
         self.assumed.append((word, low, high))
+        self.on_assume(word, low, high)
 
     def round_keys(self, name: str = "K") -> list[String]:
         """The round keys of a key of `key_size` bytes, each unknown: so for every key."""

@@ -88,11 +88,16 @@ class Counters:
     """Inputs that a branch may depend on."""
     _origin: dict[Word, tuple[Word, int]] = field(default_factory=dict)
     _added: dict[tuple[Word, int], Word] = field(default_factory=dict)
-    _derived: dict[Word, tuple[Word, int, int]] = field(default_factory=dict)
-    """A base that is (another + low) >> bits."""
+    _derived: dict[Word, tuple[Word, int, int, int]] = field(default_factory=dict)
+    """A base that is ((another + low) >> bits) − less, under what is now assumed."""
     _halves: dict[Word, tuple[Word, Word, int]] = field(default_factory=dict)
     """An upper half with carries in it: as it was at first, the lower base, what was added to that."""
     _names: dict[Word, frozenset[str]] = field(default_factory=dict)
+
+    def assume(self, intervals: dict[Any, Interval]) -> None:
+        """Another case: what was derived from the last one's intervals does not hold in it."""
+        self.assumed = intervals
+        self._derived.clear()
 
     def origin(self, word: Word) -> tuple[Word, int]:
         """x and c of a word x + c; x has zeros where the word has constant bits."""
@@ -230,7 +235,8 @@ class Counters:
         if first + signed < 0 or last + max(signed, low) >= size:
             return None
         blocks = shift(self.add(base, low))
-        self._derived[self.origin(blocks)[0]] = (base, low, bits)
+        derived, less = self.origin(blocks)
+        self._derived[derived] = (base, low, bits, less)
         return self.add(blocks, signed >> bits)
 
     def bounds(self, base: Word) -> Interval:
@@ -238,9 +244,9 @@ class Counters:
         if base in self.assumed:
             return self.assumed[base]
         if base in self._derived:
-            source, low, bits = self._derived[base]
+            source, low, bits, less = self._derived[base]
             first, last = self.bounds(source)
-            return (first + low) >> bits, (last + low) >> bits
+            return ((first + low) >> bits) - less, ((last + low) >> bits) - less
         return 0, (1 << 8 * len(base)) - self.granularity(base)
 
     def _overlap(self, x: Word, y: Word) -> bool:

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from aeskit.bits import from_le
 from aeskit.machine import decode as d
 from aeskit.machine.events import Event, Events
 from aeskit.machine.memory import Region
 from aeskit.machine.naming import LANE
+from aeskit.machine.run import RED_ZONE
 from aeskit.trace import Finding
 
 SAVED = (3, 5, 12, 13, 14, 15)
@@ -54,19 +56,28 @@ def all_findings(
 def outside(run: Events, regions: Sequence[Region], stack: Region, stack_arguments: int) -> Iterator[Finding]:
     """Accesses by even one byte outside what the function was given, and the problem that ended the run."""
     caller = run.start.gpr[RSP] + 8 + 8 * stack_arguments
+    after = run.start.gpr[RSP]
     for number, event in enumerate(run.events):
+        before, after = after, from_le(event.values["rsp"]) if "rsp" in event.values else after
+        lowest = min(before, after) - RED_ZONE
         for kind, address, data in event.accesses:
             size = len(data)
             verb = {"r": "read", "w": "write"}[kind]
             if stack.address <= address < stack.end:
                 if address + size > caller or (kind == "w" and address + size > run.start.gpr[RSP]):
                     yield Finding(f"a {verb} of {size} bytes in the caller's part of the stack", number)
+                elif address < lowest:
+                    told = f"{lowest - address} bytes below the red zone"
+                    yield Finding(f"a {verb} of {size} bytes of the stack, {told}", number)
                 continue
             place = next((r for r in regions if r.address <= address < r.end), None)
             if place is None or address + size > place.end:
                 yield Finding(f"a {verb} of {size} bytes {_where(address, size, regions)}", number)
             elif kind == "w" and "w" not in place.permissions:
                 yield Finding(f"a write of {size} bytes to {place.name}, which is to be read only", number)
+            elif kind == "r" and "r" not in place.permissions:
+                told = f"a read of {size} bytes of {place.name}, which other calls may have written"
+                yield Finding(told, number)
     if run.problem:
         yield Finding(run.problem, len(run.events) - 1 if run.events else None)
 

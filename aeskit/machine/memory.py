@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,8 @@ class Region:
     data: Bytes
     permissions: str = "rw"
     """Some of r, w and x."""
+    refuse: Callable[[int, int], str] | None = None
+    """Why (address, size) within it must not be touched all the same; empty where it may."""
 
     @property
     def end(self) -> int:
@@ -75,6 +78,8 @@ class Memory:
             if address + size <= region.end:
                 if kind[0] not in region.permissions.replace("x", "e"):
                     raise MemoryFault(kind, address, size, f"{region.name} permits {region.permissions} only")
+                if region.refuse is not None and (reason := region.refuse(address, size)):
+                    raise MemoryFault(kind, address, size, reason)
                 return region, address - region.address
         raise MemoryFault(kind, address, size, self._nearest(address, size))
 

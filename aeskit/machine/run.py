@@ -22,6 +22,10 @@ RETURN = 0x7FFF_FFFF_0000
 STACK_TOP = 0x7FFF_0000_0000
 STACK_SIZE = 1 << 14
 MAX_STEPS = 5_000_000
+RED_ZONE = 128
+"""Bytes below rsp that signal handlers leave alone (System V AMD64 ABI, 3.2.2)."""
+RELOCATED = ".data.rel.ro"
+"""Sections that the loader protects once it has written addresses to them."""
 
 Change = tuple[int, tuple[Any, ...], tuple[Any, ...]]
 """(address, the values of what `Instruction.writes` names, memory accesses as (r or w, address, bytes))."""
@@ -69,6 +73,30 @@ class Machine:
         state.gpr[4] = STACK_TOP - 4096
         self.steps = 0
         self.changes = None if self.changes is None else []
+
+    def refuse_state(self) -> None:
+        """From now on writable sections may not be touched: they are not what the file says at every call."""
+        for section, region in zip(self.image.sections, self._sections, strict=True):
+            if "w" not in section.permissions or section.name.startswith(RELOCATED):
+                continue
+            text = f"{section.name} is writable: what earlier calls left in it is not known"
+            region.refuse = partial(_always, text)
+
+    def refuse_caller(self, words: int) -> None:
+        """From now on of the stack only the function's own part, with its red zone, may be touched.
+
+        rsp stands where the call will push the return address, below `words` arguments of 8 bytes.
+        """
+        gpr, end = self.state.gpr, self.state.gpr[4] + 8 * words
+
+        def refuse(address: int, size: int) -> str:
+            if address + size > end:
+                return "this is the caller's part of the stack"
+            if type(gpr[4]) is int and address < gpr[4] - RED_ZONE:
+                return f"this is more than the red zone's {RED_ZONE} bytes below rsp"
+            return ""
+
+        self.stack.refuse = refuse
 
     def forget(self, address: int, size: int) -> None:
         """Decode again, when next met, what lies in these bytes of the image: they were changed."""
@@ -185,6 +213,10 @@ class Machine:
         self.state.gpr[:] = registers.gpr
         self.state.rip = registers.rip
         self.state.set_flags(registers.flags)
+
+
+def _always(text: str, address: int, size: int) -> str:
+    return text
 
 
 __all__ = ["MAX_STEPS", "RETURN", "Machine", "MemoryFault"]

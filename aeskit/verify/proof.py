@@ -120,6 +120,7 @@ class Prover:
     def __post_init__(self) -> None:
         """The machine and the model share the domain."""
         self.machine = Machine(self.image, domain=self.domain)
+        self.machine.refuse_state()
         self.model = SymbolicModel(self.domain)
         inputs = self.domain.expressions.inputs
         self._v = np.concatenate([inputs(f"zmm{n} at entry", 64) for n in range(32)]).reshape(32, 64)
@@ -129,6 +130,7 @@ class Prover:
         self.loops: dict[str, Any] = {}
         """Main loops that were closed for another key size, layout or contract: where to begin."""
         self._choices: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
+        self._arguments_end = 0
 
     def prove(
         self,
@@ -146,6 +148,7 @@ class Prover:
         proof = Proof(function, contract.name, length, key_size, in_place, from_head=head is not None)
         choices = self._choices.setdefault((function, contract.name), [])
         cases = steps = 0
+        impossible = "no case is possible: the contract's assumptions exclude each other"
         todo = Assumption().chosen(choices)
         while todo:
             if cases + len(todo) > MAX_CASES:
@@ -169,7 +172,7 @@ class Prover:
             cases, steps = cases + 1, steps + self.machine.steps
             if findings:
                 return replace(proof, cases=cases, steps=steps, findings=tuple(findings))
-        return replace(proof, cases=cases, steps=steps)
+        return replace(proof, cases=cases, steps=steps, findings=() if cases else (impossible,))
 
     def _case(self, function: str, call: Call, head: Head | None) -> list[str]:
         self.place(call)
@@ -233,7 +236,7 @@ class Prover:
         `given` are inputs that are not unknown. The assumption holds from here on.
         """
         counters = self.domain.counters
-        counters.assumed = dict(assumption.intervals)
+        counters.assume(dict(assumption.intervals))
         counters.public = frozenset(name for name, *_ in assumption.bits) | {LENGTH}
         key = (contract, length, key_size, in_place, assumption)
         call = self._calls.get(key) if given is None else None
@@ -241,12 +244,15 @@ class Prover:
             unknown = self._inputs(assumption, given or {})
             call = Call(self.model, unknown, self._add, length, key_size, in_place)
             call.on_public = self._make_public
+            call.on_assume = self._assume
             contract.setup(call)
             if len(self._calls) >= KEPT_CALLS:
                 self._calls.clear()
             if given is None:
                 self._calls[key] = call
-        self._assume(call)
+        else:
+            for item in call.assumed:
+                self._assume(*item)
         counters.public = frozenset(call.public) | {LENGTH}
         return call
 
@@ -270,14 +276,15 @@ class Prover:
     def _add(self, word: Ids, number: int) -> Ids:
         return np.array(self.domain.counters.add(tuple(word.tolist()), number), np.int64)
 
-    def _assume(self, call: Call) -> None:
+    def _assume(self, word: Ids, low: int, high: int) -> None:
         counters = self.domain.counters
-        for word, low, high in call.assumed:
-            base, offset = counters.origin(tuple(word.tolist()))
-            step = counters.granularity(base)
-            first, last = counters.assumed.get(base, (0, (1 << 8 * len(base)) - step))
-            bounds = (max(first, low - offset, 0), min(last, (high - offset) // step * step))
-            counters.assumed = {**counters.assumed, base: bounds}
+        base, offset = counters.origin(tuple(word.tolist()))
+        step = counters.granularity(base)
+        first, last = counters.assumed.get(base, (0, (1 << 8 * len(base)) - step))
+        bounds = (max(first, low - offset, 0), min(last, (high - offset) // step * step))
+        if bounds[0] > bounds[1]:
+            raise Impossible
+        counters.assumed = {**counters.assumed, base: bounds}
 
     def place(self, call: Call, shift: int = 0, length: Word | None = None) -> None:
         """Memory and registers as the call finds them.
@@ -292,6 +299,8 @@ class Prover:
                 rights = "rw" if buffer.writable else "r"
                 regions.append(Region(buffer.name, address, buffer.data.copy(), rights))
         self.machine.reset(regions, self._stack)
+        self._arguments_end = 8 * max(0, len(call.registers) - len(ARGUMENTS))
+        self.machine.refuse_caller(self._arguments_end // 8)
         state = self.machine.state
         state.v[...] = self._v
         state.k[:] = [UnsetMask()] * 8  # type: ignore[list-item]
@@ -339,6 +348,6 @@ class Prover:
                 yield f"{GPR_NAMES[number]} is not what it was at entry, as the ABI asks"
         if gpr[4] != STACK_TOP - FRAME:
             yield "rsp is not what it was at entry"
-        above = STACK_SIZE - FRAME + 64
+        above = STACK_SIZE - FRAME + self._arguments_end
         if (self.machine.stack.data[above:] != self._stack[above:]).any():
             yield "the caller's part of the stack was written"

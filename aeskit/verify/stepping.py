@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ from aeskit.machine import decode as d
 from aeskit.machine import events, findings
 from aeskit.machine.events import Events
 from aeskit.machine.loader import Image, load
+from aeskit.machine.memory import Region
 from aeskit.machine.naming import Names
 from aeskit.machine.origins import KINDS, origins, secret_paths
 from aeskit.machine.record import record
-from aeskit.machine.run import Machine
+from aeskit.machine.run import RELOCATED, Machine
 from aeskit.models.arithmetic import choose
 from aeskit.trace import Finding, Trace
 from aeskit.verify.calls import ARGUMENTS, STARTS, Given, Prepared, prepare
@@ -198,10 +199,16 @@ def _run(prepared: Prepared, machine: Machine, engine: str) -> tuple[Events, dic
     return run, {region.name: region.data.tobytes() for region in prepared.regions}
 
 
+def _constants(section: Region) -> Region:
+    """Of the file only constants may be read: what is writable is state that no contract speaks of."""
+    fixed = "w" not in section.permissions or section.name.startswith(RELOCATED)
+    return replace(section, permissions="r" if fixed else "")
+
+
 def _findings(prepared: Prepared, machine: Machine, run: Events) -> list[Finding]:
     buffers = {region.name for region in prepared.regions}
     others = [r for r in machine.memory.regions if r is not machine.stack and r.name not in buffers]
-    regions = [*prepared.regions, *others]
+    regions = [*prepared.regions, *map(_constants, others)]
     count = len(prepared.call.registers)
     return findings.all_findings(
         run,

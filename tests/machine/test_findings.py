@@ -32,6 +32,7 @@ CLEAN = [
     "vpxor %xmm9,%xmm9,%xmm9; xor %eax,%eax; vmovdqu %xmm9,(%rsi)",
     "vpxorq %zmm20,%zmm20,%zmm20; vmovdqu64 %zmm20,%zmm21",
     "vmovdqu (%rdi),%xmm0",
+    "sub $4096,%rsp; movq $0,-128(%rsp); add $4096,%rsp",
 ]
 
 
@@ -47,6 +48,7 @@ def test_nothing_is_found_in_clean_code(assembled, source):
         ("nop; mov -1(%rdi),%al", "step 1: read of 1 bytes at 0x1fffffff: 1 bytes before source"),
         ("movq $0,(%rdi)", "step 0: write of 8 bytes at 0x20000000: source permits r only"),
         ("mov 8(%rsp),%rax", "step 0: a read of 8 bytes in the caller's part of the stack"),
+        ("movq $0,-144(%rsp)", "step 0: a write of 8 bytes of the stack, 16 bytes below the red zone"),
         ("mov -16(%rsp),%rax", "is read before it is written"),
         ("mov (%rsi),%rax", "step 0: byte 0 of destination is read before it is written"),
         ("movl $0,(%rsi); mov (%rsi),%rax", "step 1: byte 4 of destination is read before it is written"),

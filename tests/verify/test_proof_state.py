@@ -1,0 +1,153 @@
+"""What a proof must not take for granted: static state, the caller's stack, the red zone, other cases."""
+
+import re
+
+import pytest
+
+from aeskit.contracts import Contract
+from aeskit.machine.counters import Counters
+from aeskit.machine.gf2 import Expressions
+from aeskit.machine.loader import load
+from aeskit.verify.proof import Prover
+
+RIGHT = "movdqu (%rsi), %xmm0; pxor (%rdi), %xmm0; movdqu %xmm0, (%rsi)"
+
+
+def one_block(call):
+    K = call.round_keys()
+    block = call.unknown("block", 16)
+    target = call.writable("block", block)
+    call.arguments(call.readable("key", call.schedule(K)), target, 1, 2, 3, 4, 5)
+    call.must(target, call.a.xor(block, K[0]))
+
+
+ONE = Contract("one", "a block XOR the first round key, and a word on the stack", one_block, has_length=False)
+
+
+def prove(folder, body):
+    path = folder / "snippet.S"
+    data = ".data\nstate: .quad 7\n.bss\nroom: .space 16\n.section .rodata\nconstant: .quad 7\n"
+    path.write_text(f"{data}.text\n.globl f\n.type f, @function\nf:\n{body}\nret\n".replace("; ", "\n"))
+    return Prover(load(path), limit=1000).prove("f", ONE, 0, 16)
+
+
+@pytest.mark.parametrize(
+    ("body", "finding"),
+    [
+        ("mov constant(%rip), %rax", ""),
+        ("mov state(%rip), %rax", r"read of 8 bytes .* \.data is writable"),
+        ("cmpl $3, room(%rip); je 1f; incl room(%rip); 1:", r"read of 4 bytes .* \.bss is writable"),
+        ("mov %rdi, room(%rip)", r"write of 8 bytes .* \.bss is writable"),
+        ("mov 8(%rsp), %rax; movq $0, 8(%rsp)", ""),
+        ("mov 16(%rsp), %rax", "read of 8 bytes .* the caller's part of the stack"),
+        ("mov 9(%rsp), %rax", "read of 8 bytes .* the caller's part of the stack"),
+        ("movq $0, 16(%rsp)", "write of 8 bytes .* the caller's part of the stack"),
+        ("movq $0, -128(%rsp)", ""),
+        ("movq $0, -136(%rsp)", "write of 8 bytes .* more than the red zone's 128 bytes below rsp"),
+        ("lea -8(%rsp), %rsp; movq $0, -128(%rsp); lea 8(%rsp), %rsp; mov -136(%rsp), %rax", "below rsp"),
+    ],
+)
+def test_state_that_other_code_owns_is_refused(tmp_path, body, finding):
+    proof = prove(tmp_path, f"{body}; {RIGHT}")
+    assert bool(proof.findings) == bool(finding), proof.findings
+    assert not finding or re.search(finding, proof.findings[0]), proof.findings
+
+
+# Each block is the data XOR its counter, {before} the loop: a cipher is not needed to ask about counters.
+COUNT = """
+.globl f
+f:
+mov (%r8), %rax
+mov 8(%r8), %r9
+{before}
+1:
+mov %r9, %r10
+bswap %r10
+movq %r10, %xmm0
+mov %rax, %r10
+bswap %r10
+movq %r10, %xmm1
+punpcklqdq %xmm1, %xmm0
+movdqu (%rsi), %xmm1
+pxor %xmm1, %xmm0
+movdqu %xmm0, (%rdx)
+add $16, %rsi
+add $16, %rdx
+inc %rax
+sub $16, %rcx
+jnz 1b
+ret
+"""
+
+
+def counted(call):
+    source, destination = call.data()
+    given, blocks = call.unknown("counter", 16, public=True), call.length // 16
+    call.assume(call.a.part(given, 0, 8), 0, (1 << 64) - blocks)
+    counter = call.readable("counter", given)
+    call.arguments(call.readable("key", call.a.string(bytes(16))), source, destination, call.length, counter)
+    call.must(destination, call.a.xor(call.source_data, call.a.counters(given[::-1], blocks)))
+
+
+COUNTED = Contract("counted", "each block XOR its counter", counted, multiple=16)
+STALE = """
+mov $0x8000000000000000, %r11
+cmp %rsi, %rdx
+je 2f
+cmp %r11, %rax
+jae 3f
+lea 8(%rax), %r10
+shr $4, %r10
+jmp 3f
+2: cmp %r11, %rax
+jb 3f
+lea 8(%rax), %r10
+shr $4, %r10
+test %r10, %r10
+jnz 3f
+xor %eax, %eax
+3:
+"""
+"""Out of place a bound is derived for (rax + 8) >> 4; in place that sum wraps, and rax with it."""
+
+
+def test_a_contract_that_excludes_counters_is_proved_for_the_others(tmp_path):
+    path = tmp_path / "count.S"
+    path.write_text(COUNT.format(before=""))
+    prover = Prover(load(path))
+    for length in (16, 32, 48):
+        proof = prover.prove("f", COUNTED, length, 16)
+        assert proof.proved, proof.findings
+        assert proof.cases > 0
+
+
+def test_a_bound_of_one_case_does_not_hold_in_another(tmp_path):
+    path = tmp_path / "count.S"
+    path.write_text(COUNT.format(before=STALE))
+    prover = Prover(load(path))
+    assert prover.prove("f", COUNTED, 16, 16, in_place=False).proved
+    assert not prover.prove("f", COUNTED, 16, 16, in_place=True).proved
+
+
+def test_a_derived_bound_leaves_its_word_s_constant_out():
+    expressions = Expressions()
+    counters = Counters(expressions)
+    word = tuple(expressions.inputs("n", 8).tolist())
+    counters.assume({word: (100, 200)})
+    counters._derived[word[::-1]] = (word, 4, 2, 3)
+    assert counters.bounds(word[::-1]) == ((104 >> 2) - 3, (204 >> 2) - 3)
+    counters.assume({})
+    assert counters.bounds(word[::-1]) == (0, (1 << 64) - 1)
+
+
+def test_a_contract_that_no_call_meets_proves_nothing(tmp_path):
+    def setup(call):
+        one_block(call)
+        word = call.unknown("word", 8, public=True)
+        call.assume(word, 5, 9)
+        call.assume(word, 10, 20)
+
+    path = tmp_path / "snippet.S"
+    path.write_text(".globl f\nf:\nret\n")
+    proof = Prover(load(path)).prove("f", Contract("never", "", setup, has_length=False), 0, 16)
+    assert re.search("no case is possible", proof.findings[0])
