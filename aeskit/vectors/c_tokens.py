@@ -30,6 +30,8 @@ def tokens(source: Source) -> Iterator[Token]:
     comment, directive = 0, False
     for line, text in source.lines():
         at = 0
+        if "\0" in text:
+            raise source.error(line, "must be text, without a NUL")
         if directive or (not comment and text.lstrip().startswith("#")):
             directive = text.endswith("\\")
             continue

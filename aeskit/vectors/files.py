@@ -58,7 +58,7 @@ def read_text(text: str, name: str = "text", form: str | None = None) -> VectorS
 
 
 def stream(entry: Format, source: Source) -> Iterator[TestVector]:
-    """The vectors one by one, names unique; a format that cannot be read, or answers alone, are refused."""
+    """The vectors one by one, one at least, names unique; answers alone and what is not read are refused."""
     if entry.read is None:
         raise VectorError(f"{source.name}: {entry.title} is written, not read")
     if entry.answers:
@@ -69,6 +69,9 @@ def stream(entry: Format, source: Source) -> Iterator[TestVector]:
             raise source.error(vector.line, f'two vectors are named "{vector.name}"')
         names.add(vector.name)
         yield vector
+    if not names:
+        left = f": {'; '.join(source.notes[:3])}" if source.notes else ""
+        raise VectorError(f"{source.name}: has no vectors{left}")
 
 
 def group(paths: Iterable[str | Path]) -> list[tuple[Format, Source]]:

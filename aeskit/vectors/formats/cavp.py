@@ -15,19 +15,25 @@ from aeskit import bits
 from aeskit.vectors.fields import decimal, hexadecimal, vector
 from aeskit.vectors.registry import Format, Head
 from aeskit.vectors.source import Source
-from aeskit.vectors.test_vector import SECTOR_NUMBER, TestVector
+from aeskit.vectors.test_vector import DIRECTIONS, SECTOR_NUMBER, TestVector
 
 INNER = 1000
 """Iterations of one Monte Carlo answer (AESAVS, 6.4)."""
+
+OUTER = 100
+"""Answers of one Monte Carlo test (AESAVS, 6.4)."""
 
 _BEGINS = re.compile(r"(?m)^[ \t]*+(?:\[[ \t]*+(?:ENCRYPT|DECRYPT)[ \t]*+\][ \t\r]*+$|COUNT[ \t]*+=)")
 """A line that only these files have; it takes no time on the square of empty lines."""
 _SECTION = re.compile(r"\[\s*(ENCRYPT|DECRYPT)\s*\]")
 _FIELD = re.compile(r"(\w+)\s*=\s*(.*)")
+_KNOWN = "Known answer"
 _NAMES = {"KEY": "key", "IV": "iv", "I": "iv", "PLAINTEXT": "plaintext", "PT": "plaintext"}
 _NAMES |= {"CIPHERTEXT": "ciphertext", "CT": "ciphertext", "COUNT": "count"}
 _NAMES |= {"DATAUNITLEN": "length", "DATAUNITSEQNUMBER": "number"}
 _MODES = {"ecb": r"ECB", "cbc": r"CBC", "ctr": r"CTR|Counter", "xts": r"XTS(?:Gen)?"}
+_STATEMENT = re.compile(rf"(?m)^(.*)\bdata for ({'|'.join(_MODES)})$", re.IGNORECASE)
+"""The comment that tells what a file is of; the last one, so that a title before it says nothing."""
 _OTHERS = re.compile(r"(?<![A-Za-z])(CFB\d*|OFB|GCM|CCM|CMAC|KW|KWP)")
 
 
@@ -41,7 +47,7 @@ class _Record:
 
 def read(source: Source) -> Iterator[TestVector]:
     """Every COUNT of every section; all of them have answers, or none has."""
-    asks = None
+    asks, counts = None, dict.fromkeys(DIRECTIONS, 0)
     for found in _vectors(source):
         if asks is None:
             asks = bool(found.asks)
@@ -49,7 +55,18 @@ def read(source: Source) -> Iterator[TestVector]:
             named = found.asks or ("ciphertext" if found.direction == "encrypt" else "plaintext")
             text = "is missing" if found.asks else "must not be there, as others ask for it"
             raise source.error(found.line, f'"{named.upper()}" {text} in {found.clause}')
+        if found.iterations > 1:
+            wanted = counts[found.direction]
+            counts[found.direction] += 1
+            if found.name != f"{found.direction} {wanted}":
+                raise source.error(found.line, f"COUNT {wanted} of a Monte Carlo test must stand here")
         yield found
+    for direction, count in counts.items():
+        if count not in (0, OUTER) and source.stem.lower().endswith(".rsp"):
+            where = f"{direction.upper()}, COUNT {count - 1}"
+            raise source.error(
+                found.line, f"a Monte Carlo test must have {OUTER} answers, it ends at {where}"
+            )
 
 
 def _vectors(source: Source) -> Iterator[TestVector]:
@@ -93,10 +110,7 @@ def _vector(source: Source, section: str, comments: str, record: _Record) -> Tes
     count = decimal(source, *_named(record, "count"), 1 << 32)
     if "key" not in record.fields:
         raise source.error(record.line, f'"KEY" is missing in COUNT {count}')
-    mode, monte_carlo = (
-        _mode(source, comments, record),
-        bool(re.search(r"\bMCT\b|MCT\d", comments + source.stem)),
-    )
+    mode, monte_carlo = _mode(source, comments, record), _is_monte_carlo(source, comments)
     given, asked = ("plaintext", "ciphertext") if section == "encrypt" else ("ciphertext", "plaintext")
     if given not in record.fields:
         raise source.error(record.line, f'"{given.upper()}" is missing in COUNT {count}')
@@ -141,6 +155,8 @@ def _named(record: _Record, name: str) -> tuple[int, str, str]:
 def _mode(source: Source, comments: str, record: _Record) -> str:
     if "length" in record.fields or "number" in record.fields:
         return "xts"
+    if stated := _statement(comments):
+        return stated[1]
     for text in (comments, source.stem):
         if other := _OTHERS.search(text):
             raise source.error(record.line, f"{other[1]} is no mode of aeskit")
@@ -148,6 +164,19 @@ def _mode(source: Source, comments: str, record: _Record) -> str:
             if re.search(rf"(?<![A-Za-z])(?:{pattern})(?![a-z])", text, re.IGNORECASE):
                 return mode
     raise source.error(record.line, "a comment or the file's name must tell the mode: ECB, CBC, CTR or XTS")
+
+
+def _statement(comments: str) -> tuple[str, str] | None:
+    """What the file says it is, and of which mode."""
+    found = _STATEMENT.findall(comments)
+    return (found[-1][0], found[-1][1].lower()) if found else None
+
+
+def _is_monte_carlo(source: Source, comments: str) -> bool:
+    stated = _statement(comments)
+    if stated and stated[0].startswith(_KNOWN):
+        return False
+    return bool(re.search(r"\bMCT\b|MCT\d", (stated[0] if stated else comments) + " " + source.stem))
 
 
 def _title(source: Source, comments: str) -> str:
@@ -160,7 +189,8 @@ def write(vectors: Iterable[TestVector], head: Head) -> Iterator[str]:
     everything = list(vectors)
     mode = everything[0].mode.upper() if everything else "ECB"
     monte_carlo = any(item.iterations > 1 for item in everything)
-    yield f"# {head.title}\n# {'MCT' if monte_carlo else 'Known answer'} data for {mode}\n"
+    title = " ".join(head.title.split())[:200]
+    yield f"# {title}\n# {'MCT' if monte_carlo else _KNOWN} data for {mode}\n"
     for section in ("encrypt", "decrypt"):
         items = [item for item in everything if item.direction in ("", section)]
         if not items:

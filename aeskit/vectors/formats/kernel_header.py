@@ -55,22 +55,38 @@ class _Parser:
     def __init__(self, source: Source) -> None:
         self._source, self._tokens = source, tokens(source)
         self._token = Token(1, "")
+        self._open: list[int] = []
+        """Lines of the braces that are open around what was passed over."""
         self._step()
 
     def next_array(self) -> str:
         """The name of the next array that is defined, standing after its brace; empty at the end."""
         while self._token.text:
-            if not self._accept("struct") or not self._accept(_STRUCT):
-                self._step()
+            if not self._accept("struct"):
+                self._pass()
+                continue
+            if not self._accept(_STRUCT):
                 continue
             name = self._token.text
             self._step()
-            while self._token.text not in ("=", ";", ")", ",", "{", ""):
+            while self._token.text not in ("=", ";", ")", ",", "{", "}", ""):
                 self._step()
             if self._accept("="):
                 self._expect("{")
                 return name
+        if self._open:
+            raise self._source.error(self._open[-1], '"{" must have its "}"')
         return ""
+
+    def _pass(self) -> None:
+        """Pass over what is no array; its braces must be pairs."""
+        if self._token.data is None and self._token.text == "{":
+            self._open.append(self._token.line)
+        if self._token.data is None and self._token.text == "}":
+            if not self._open:
+                raise self._source.error(self._token.line, '"}" must have its "{"')
+            self._open.pop()
+        self._step()
 
     def elements(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Line and fields of each element, to the end of the array."""

@@ -37,7 +37,10 @@ def vectors(draw):
 
 
 @settings(derandomize=True, max_examples=60)
-@given(st.lists(vectors(), max_size=4, unique_by=lambda vector: vector.name), st.text(min_size=1, max_size=9))
+@given(
+    st.lists(vectors(), min_size=1, max_size=4, unique_by=lambda vector: vector.name),
+    st.text(min_size=1, max_size=9),
+)
 def test_what_is_written_is_read_back(items, source):
     text = "".join(text_pieces(items, "aeskit", title=source)[0])
     assert read_text(text, form="aeskit").vectors == tuple(items)

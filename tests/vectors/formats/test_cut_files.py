@@ -1,12 +1,14 @@
 """Files cut short, and files of nothing but space: told, and told at once."""
 
+import re
 import subprocess
 import sys
 
 import pytest
-from vector_samples import CAVP
+from vector_samples import CAVP, KERNEL, B, K
 
-from aeskit.vectors import VectorError, read
+from aeskit.vectors import VectorError, read, read_text
+from aeskit.vectors.files import text_pieces
 
 
 def cavp_file(tmp_path, text, name):
@@ -59,3 +61,62 @@ for start in ("", "Cipher", "[ENCRYPT]x", "[", "COUNT", "/"):
         raise AssertionError((start, form))
 '''
     subprocess.run([sys.executable, "-c", program], check=True, timeout=40)
+
+
+def test_a_monte_carlo_test_has_all_its_answers(tmp_path):
+    answer = f"KEY = {K}\nPLAINTEXT = {B}\nCIPHERTEXT = {B}\n\n"  # reading asks for no right answers
+    section = "".join(f"COUNT = {number}\n{answer}" for number in range(100))
+    text = f"# MCT data for ECB\n\n[ENCRYPT]\n\n{section}[DECRYPT]\n\n{section}"
+    assert len(read(cavp_file(tmp_path, text, "ECBMCT128.rsp"))) == 200
+    cut = text[: text.rindex("COUNT")]
+    with pytest.raises(VectorError, match="must have 100 answers, it ends at DECRYPT, COUNT 98"):
+        read(cavp_file(tmp_path, cut, "ECBMCT128.rsp"))
+    start = text.index("COUNT = 41")
+    lost = text[:start] + text[text.index("COUNT = 42") :]
+    for name in ("ECBMCT128.rsp", "part.txt"):
+        with pytest.raises(VectorError, match="COUNT 41 of a Monte Carlo test must stand here"):
+            read(cavp_file(tmp_path, lost, name))
+
+
+EMPTY = {
+    "aeskit": '{"aeskit_vectors": 1, "source": "here", "vectors": []}',
+    "acvp": '{"vsId": 1, "algorithm": "ACVP-AES-ECB", "testGroups": ['
+    '{"tgId": 1, "testType": "AFT", "direction": "encrypt", "keyLen": 128, "tests": []}]}',
+    "cavp": "# data for CBC\n\n[ENCRYPT]\n",
+    "evptest": "Cipher = AES-128-GCM\nKey = 00\n",
+    "kernel": 'struct cipher_testvec serpent_tv_template[] = { { .key = "a", .klen = 1, }, };',
+}
+
+
+@pytest.mark.parametrize("form", EMPTY)
+def test_a_file_of_no_vectors_is_broken(form):
+    with pytest.raises(VectorError, match="has no vectors"):
+        read_text(EMPTY[form])
+
+
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        ("}", ':17: "}" must have its "{"'),
+        ("int f(void) {", ':17: "{" must have its "}"'),
+        ("\0", ":17: must be text, without a NUL"),
+        ("/* \0 */", ":17: must be text, without a NUL"),
+        ("struct cipher_testvec x }", ':17: "}" must have its "{"'),
+    ],
+)
+def test_what_stands_after_the_last_array(end, message):
+    with pytest.raises(VectorError) as caught:
+        read_text(KERNEL.rstrip() + "\n" + end, "header.h")
+    assert str(caught.value).endswith(re.sub(r"^:17", f":{len(KERNEL.rstrip().splitlines()) + 1}", message))
+    more = "\nstruct other { int a[2]; };\nint f(void) { struct other x = {{1, 2}}; return '}'; }\n"
+    assert len(read_text(KERNEL + more)) == 2
+
+
+@pytest.mark.parametrize("title", ["ECB", "MCT of CFB8", "data for ECB", "a\n[DECRYPT]\nb", "x" * 5000])
+def test_a_title_tells_no_mode(title):
+    vectors = read_text(CAVP)
+    text = "".join(text_pieces(vectors, "cavp", title=title)[0])
+    again = read_text(text)
+    assert [(item.mode, item.iterations, item.ciphertext) for item in again] == [
+        (item.mode, item.iterations, item.ciphertext) for item in vectors
+    ]
