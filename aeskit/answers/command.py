@@ -268,9 +268,11 @@ def _misused(error: object) -> int:
     return MISUSED
 
 
-def _tell(refused: dict[str, list[str]], console: Console) -> None:
+def _tell(refused: files.Refused, console: Console) -> None:
     for reason, names in refused.items():
         console.print(escape(f"not written, {reason}: {_some(names)}"), highlight=False)
+    for name, count in refused.dropped.items():
+        console.print(f"left out, no place for it: {name} of {count:,} vectors", highlight=False)
 
 
 def _files(paths: Sequence[str], form: str | None) -> list[tuple[Format, Source]]:

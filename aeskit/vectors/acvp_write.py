@@ -28,6 +28,9 @@ ALGORITHMS |= {"ACVP-AES-XTS": ("xts", "")}
 BY_ANSWERER = "IvByAnswerer"
 """Flag: the IV stands in the answer, for whoever answers makes it."""
 
+FLAGS = {"CounterTest", "CounterOverflow", "CounterDecrements", BY_ANSWERER, SECTOR_NUMBER}
+"""Flags that fields of the format say."""
+
 _SET = re.compile(r"ACVP-AES-[\w-]+ ([\d.]+), vsId (\d+)")
 _CLAUSE = re.compile(r"tgId (\d+), tcId (\d+)")
 _Tests = tuple[int, list[TestVector]]
@@ -112,10 +115,7 @@ def _traits(item: TestVector) -> tuple[Any, ...]:
 
 
 def _shared(item: TestVector) -> tuple[Any, ...]:
-    flags = {"CounterTest", "CounterOverflow", "CounterDecrements", BY_ANSWERER, SECTOR_NUMBER} & set(
-        item.flags
-    )
-    return item.direction, item.key_bits, item.iterations, tuple(sorted(flags))
+    return item.direction, item.key_bits, item.iterations, tuple(sorted(FLAGS & set(item.flags)))
 
 
 def _group(number: int, tests: list[_Tests], kind: Kind) -> dict[str, Any]:

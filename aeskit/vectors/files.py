@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +38,16 @@ class VectorSet:
     def __getitem__(self, number: int) -> TestVector:
         """The vector of that number, from 0."""
         return self.vectors[number]
+
+
+class Refused(dict[str, list[str]]):
+    """Reason to names of the vectors that a format cannot hold; `dropped` are fields of those it holds."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        super().__init__()
+        self.dropped: Counter[str] = Counter()
+        """Field to the number of vectors that were written without it."""
 
 
 def read(path: str | Openable, *answers: str | Openable, form: str | None = None) -> VectorSet:
@@ -92,8 +103,8 @@ def write(
     *,
     title: str = "",
     flags: dict[str, str] | None = None,
-) -> dict[str, list[str]]:
-    """Write vectors in the format `form`; reason to names of those that it cannot hold.
+) -> Refused:
+    """Write vectors in the format `form`; reason to names of those that it cannot hold, and fields left out.
 
     The file is there whole or not at all; ValueError if none of the vectors can be held.
     """
@@ -115,13 +126,13 @@ def write(
 
 def text_pieces(
     vectors: Iterable[TestVector], form: str, *, title: str, flags: dict[str, str] | None = None
-) -> tuple[Iterator[str], dict[str, list[str]]]:
+) -> tuple[Iterator[str], Refused]:
     """The text that `write` writes, in pieces, and what the format cannot hold."""
     entry = registry.named(form)
     if entry.write is None:
         raise ValueError(f"{entry.title} is read, not written")
     kept: list[TestVector] = []
-    refused: dict[str, list[str]] = {}
+    refused = Refused()
     for vector in vectors:
         reason = entry.refuses(vector)
         if not reason and kept and entry.same(vector) != entry.same(kept[0]):
@@ -130,6 +141,7 @@ def text_pieces(
             refused.setdefault(reason, []).append(vector.name)
         else:
             kept.append(vector)
+            refused.dropped.update(entry.drops(vector))
     if refused and not kept:
         raise ValueError(f"{entry.title} can hold none of these vectors: {'; '.join(refused)}")
     return entry.write(kept, Head(title, flags or {})), refused

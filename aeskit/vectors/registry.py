@@ -35,6 +35,25 @@ def _anything(vector: TestVector) -> object:
     return None
 
 
+FIELDS = ("direction", "pieces", "iv_after", "flags", "comment", "expects")
+"""Of a vector, what not every format has a place for."""
+
+
+def holds(*names: str, flags: Iterable[str] = ()) -> Callable[[TestVector], tuple[str, ...]]:
+    """A format's `drops`, by the `FIELDS` that it has a place for, and the `flags` if not all."""
+    known = set(flags)
+
+    def drops(vector: TestVector) -> tuple[str, ...]:
+        said = [name for name in FIELDS if name not in names and getattr(vector, name) not in (None, "", ())]
+        return tuple(name for name in said if name != "flags" or set(vector.flags) - known)
+
+    return drops
+
+
+def _leaves_nothing(vector: TestVector) -> tuple[str, ...]:
+    return ()
+
+
 def _never(head: str) -> bool:
     return False
 
@@ -52,6 +71,8 @@ class Format:
     """Whether a file's first 64 K characters are of this format."""
     refuses: Callable[[TestVector], str] = _takes_all
     """Why a vector cannot be written; empty if it can."""
+    drops: Callable[[TestVector], tuple[str, ...]] = _leaves_nothing
+    """Which fields of a vector that is written are left out."""
     same: Callable[[TestVector], object] = _anything
     """What must be equal for all vectors of one file: its mode, where a file has one."""
     answers: bool = False

@@ -78,6 +78,7 @@ def test_convert_tells_what_is_left_out(tmp_path):
     assert status == 0
     assert "246 of 256 vectors as Wycheproof JSON" in output
     assert "not written, lengths are whole bytes: bits 0, bits 1," in output
+    assert "left out, no place for it: pieces of 8 vectors" in output
     assert len(read(out)) == 246
     status, output = run("convert", FOLDER / "fips_197.json", tmp_path / "none", "--to", "evptest")
     assert status == 0  # the three key schedules are left out

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from aeskit import bits
-from aeskit.vectors.acvp_write import ALGORITHMS, BY_ANSWERER, INNER, Kind, refuses, same, write
+from aeskit.vectors.acvp_write import ALGORITHMS, BY_ANSWERER, FLAGS, INNER, Kind, refuses, same, write
 from aeskit.vectors.fields import Reader, vector
 from aeskit.vectors.json_stream import Fields, JsonStream
-from aeskit.vectors.registry import Format
+from aeskit.vectors.registry import Format, holds
 from aeskit.vectors.source import Source
 from aeskit.vectors.test_vector import SECTOR_NUMBER, TestVector
 
@@ -260,6 +260,8 @@ def _is_answers(head: str) -> bool:
     return _is_acvp(head) and not re.search(r'"(testType|direction|keyLen)"', head)
 
 
+_DROPS = holds("direction", flags=FLAGS)
+
 FORMATS = [
     Format(
         "acvp-expected",
@@ -268,6 +270,7 @@ FORMATS = [
         lambda vectors, head: write(vectors, head, Kind.EXPECTED),
         recognises=_is_answers,
         refuses=lambda item: "an answer is asked for, not there" if item.asks else refuses(item),
+        drops=_DROPS,
         same=same,
         answers=True,
     ),
@@ -277,6 +280,7 @@ FORMATS = [
         None,
         lambda vectors, head: write(vectors, head, Kind.RESPONSE),
         refuses=lambda item: "an answer is asked for, not there" if item.asks else refuses(item),
+        drops=_DROPS,
         same=same,
     ),
     Format(
@@ -286,6 +290,7 @@ FORMATS = [
         lambda vectors, head: write(vectors, head, Kind.QUESTIONS),
         recognises=_is_acvp,
         refuses=refuses,
+        drops=_DROPS,
         same=same,
     ),
 ]

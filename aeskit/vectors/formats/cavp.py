@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from aeskit import bits
 from aeskit.vectors.fields import decimal, hexadecimal, vector
-from aeskit.vectors.registry import Format, Head
+from aeskit.vectors.registry import Format, Head, holds
 from aeskit.vectors.source import Source
 from aeskit.vectors.test_vector import DIRECTIONS, SECTOR_NUMBER, TestVector
 
@@ -238,6 +238,7 @@ FORMATS = [
         write,
         recognises=lambda head: bool(_BEGINS.search(head)),
         refuses=_refuses,
+        drops=holds("direction", flags=[SECTOR_NUMBER]),
         same=lambda item: (
             item.mode + (" MCT" if item.iterations > 1 else "") + (" questions" if item.asks else "")
         ),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aeskit.vectors.fields import hexadecimal, vector
-from aeskit.vectors.registry import Format, Head
+from aeskit.vectors.registry import Format, Head, holds
 from aeskit.vectors.source import Source
 from aeskit.vectors.test_vector import KEY_BYTES, STEALING, TestVector
 
@@ -191,5 +191,6 @@ FORMATS = [
         write,
         recognises=lambda head: bool(re.search(r"(?m)^Cipher[ \t]*+=", head)),
         refuses=_refuses,
+        drops=holds("direction", "iv_after", "flags", "comment", "expects"),
     )
 ]

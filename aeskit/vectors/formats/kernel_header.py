@@ -12,7 +12,7 @@ from typing import Any
 
 from aeskit.vectors.c_tokens import Token, tokens
 from aeskit.vectors.fields import vector
-from aeskit.vectors.registry import Format, Head
+from aeskit.vectors.registry import Format, Head, holds
 from aeskit.vectors.source import Source
 from aeskit.vectors.test_vector import TestVector
 
@@ -273,5 +273,6 @@ FORMATS = [
         write,
         recognises=lambda head: _STRUCT in head,
         refuses=_refuses,
+        drops=holds("iv_after", "comment"),
     )
 ]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from aeskit.vectors.registry import Format, Head
+from aeskit.vectors.registry import Format, Head, holds
 from aeskit.vectors.test_vector import TestVector
 
 _BYTES = ("key", "iv", "plaintext", "ciphertext", "iv_after", "schedule")
 _TEXTS = ("name", "mode", "stealing", "direction", "comment")
+_DROPS = holds("direction", "iv_after", "comment")
 _NUMBERS = ("bits", "unit_bits", "iterations")
 
 
@@ -104,7 +105,7 @@ def _refuses(item: TestVector) -> str:
 
 
 FORMATS = [
-    Format("c", "C arrays", write=write_c, refuses=_refuses),
-    Format("rust", "Rust with hex!", write=write_rust, refuses=_refuses),
-    Format("python", "Python literals", write=write_python, refuses=_refuses),
+    Format("c", "C arrays", write=write_c, refuses=_refuses, drops=_DROPS),
+    Format("rust", "Rust with hex!", write=write_rust, refuses=_refuses, drops=_DROPS),
+    Format("python", "Python literals", write=write_python, refuses=_refuses, drops=_DROPS),
 ]

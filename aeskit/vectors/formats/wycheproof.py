@@ -13,7 +13,7 @@ from typing import Any
 
 from aeskit.vectors.fields import Reader, vector
 from aeskit.vectors.json_stream import Fields, JsonStream
-from aeskit.vectors.registry import Format, Head
+from aeskit.vectors.registry import Format, Head, holds
 from aeskit.vectors.source import Source
 from aeskit.vectors.test_vector import TestVector
 
@@ -197,5 +197,6 @@ FORMATS = [
             and ('"schema"' in head or '"numberOfTests"' in head)
         ),
         refuses=_refuses,
+        drops=holds("flags", "comment"),
     )
 ]

@@ -279,3 +279,53 @@ def test_several_data_units_make_a_set_of_revision_2():
     assert {(group["payloadLen"], group["dataUnitLen"]) for group in groups} == {
         (8 * n * 3, 8 * n) for n in (32, 33, 40, 48)
     }
+
+
+FULL = TestVector(
+    name="one",
+    mode="cbc",
+    key=bytes(16),
+    iv=bytes(16),
+    plaintext=bytes(32),
+    ciphertext=bytes(32),
+    iv_after=bytes(16),
+    direction="encrypt",
+    pieces=(16, 16),
+    flags=("Edge",),
+    comment="a comment",
+    source="here",
+    clause="1",
+)
+DROPPED = {
+    "aeskit": set(),
+    "cavp": {"pieces", "iv_after", "flags", "comment"},
+    "acvp": {"pieces", "iv_after", "flags", "comment"},
+    "acvp-expected": {"pieces", "iv_after", "flags", "comment"},
+    "acvp-response": {"pieces", "iv_after", "flags", "comment"},
+    "evptest": {"pieces"},
+    "kernel": {"direction", "pieces", "flags"},
+    "c": {"pieces", "flags"},
+    "rust": {"pieces", "flags"},
+    "python": {"pieces", "flags"},
+}
+
+
+@pytest.mark.parametrize("form", DROPPED)
+def test_fields_without_a_place_are_counted(form):
+    plain = replace(FULL, name="two", pieces=(), flags=(), comment="", iv_after=None, direction="")
+    pieces, refused = text_pieces([FULL, plain, replace(FULL, name="three")], form, title="x")
+    assert refused == {}
+    assert refused.dropped == dict.fromkeys(DROPPED[form], 2)
+    text = "".join(pieces)
+    assert ("a comment" in text) == ("comment" not in DROPPED[form])
+    assert ("Edge" in text) == ("flags" not in DROPPED[form])
+
+
+def test_flags_that_a_format_says_are_not_left_out():
+    vector = next(item for item in SETS["xts"] if item.bits is None and item.unit_bits is None)
+    for flags, dropped in (((SECTOR_NUMBER,), 0), ((SECTOR_NUMBER, "Edge"), 1)):
+        for form in ("cavp", "acvp"):
+            refused = text_pieces([replace(vector, flags=flags)], form, title="x")[1]
+            assert refused.dropped["flags"] == dropped
+    invalid = replace(vector, valid=False, expects="KEY_SET_ERROR", pieces=())
+    assert text_pieces([invalid], "wycheproof", title="x")[1].dropped["expects"] == 1
