@@ -6,6 +6,7 @@ a second compiler, excuses a skip.
 
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,9 @@ EXCUSES = re.compile(
     "|".join([*map(re.escape, FEATURES), "VAES", "third-party vector files", "single-step", "ptrace"]),
     re.I,
 )
+
+BESIDE = Path(__file__).parents[2] / "shared" / "vectors"
+"""Where the vector files of others may be, but for CAVP's, which are in a package."""
 
 
 def pytest_configure(config):
@@ -56,3 +60,21 @@ def excused(report):
         report.outcome = "failed"
         report.longrepr = f"a skip where everything is installed: {reason}"
     return report
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """The folder of third-party files: AESKIT_SHARED_VECTORS, or ../shared/vectors beside the checkout."""
+    folder = Path(os.environ.get("AESKIT_SHARED_VECTORS", BESIDE))
+    if not folder.is_dir():
+        pytest.skip(f"needs third-party vector files in {folder.name}: set AESKIT_SHARED_VECTORS")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cavp():
+    """The folder of CAVP's AES files."""
+    package = pytest.importorskip(
+        "cryptography_vectors", reason="needs cryptography-vectors: pip install '.[dev]'"
+    )
+    return Path(package.__file__).parent / "ciphers" / "AES"

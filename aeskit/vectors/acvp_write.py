@@ -17,9 +17,6 @@ from aeskit import bits
 from aeskit.vectors.registry import Head
 from aeskit.vectors.test_vector import SECTOR_NUMBER, STEALING, TestVector
 
-INNER = 1000
-"""Iterations of one Monte Carlo answer (AESAVS, 6.4)."""
-
 ALGORITHMS = {"ACVP-AES-ECB": ("ecb", ""), "ACVP-AES-CBC": ("cbc", ""), "ACVP-AES-CTR": ("ctr", "")}
 ALGORITHMS |= {f"ACVP-AES-CBC-{form}": ("cts", form) for form in STEALING}
 ALGORITHMS |= {"ACVP-AES-XTS": ("xts", "")}

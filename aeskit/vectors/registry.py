@@ -102,4 +102,4 @@ def recognise(source: Source) -> Format:
         if entry.read and entry.recognises(head):
             return entry
     readable = ", ".join(entry.name for entry in formats().values() if entry.read)
-    raise VectorError(f"{source.name}: must be of a known format ({readable})")
+    raise VectorError(f"{source.name}: must be of a known format ({readable}); --from names it")

@@ -13,7 +13,9 @@ CHUNK = 1 << 16
 MAX_LINE = 40 << 20
 """Characters: the longest data unit (IEEE 1619-2018, 5.1: 2^20 blocks) in hexadecimal, and room to spare."""
 
-_ENCODINGS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16", codecs.BOM_UTF32_BE: "UTF-32"}
+_ENCODINGS = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF32_BE: "UTF-32"}
+_ENCODINGS |= {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
+"""Marks to encodings, the longer ones first, as one begins with another."""
 
 
 class VectorError(ValueError):
@@ -64,9 +66,11 @@ class Source:
             self.notes.append(text)
 
     def head(self, characters: int = CHUNK) -> str:
-        """The first characters, whatever they are; to recognise a format by."""
+        """The first characters; to recognise a format by. VectorError for UTF-16 and UTF-32."""
         with self.open() as file:
-            return file.read(characters).decode("utf-8", "replace").removeprefix("\ufeff")
+            data = file.read(characters)
+        self._refuse_encoding(data)
+        return data.decode("utf-8", "replace").removeprefix("\ufeff")
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:

@@ -8,6 +8,8 @@ KEY_BYTES = (16, 24, 32)
 MODES = ("keys", "ecb", "cbc", "cts", "ctr", "xts", "lrw", "pcbc")
 STEALING = ("CS1", "CS2", "CS3")
 DIRECTIONS = ("encrypt", "decrypt")
+MONTE_CARLO = 1000
+"""Iterations of one Monte Carlo answer (AESAVS, 6.4)."""
 SECTOR_NUMBER = "SectorNumber"
 """Flag: the tweak is a data unit's number, which some formats write as a number."""
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from aeskit import bits
-from aeskit.vectors.acvp_write import ALGORITHMS, BY_ANSWERER, FLAGS, INNER, Kind, refuses, same, write
+from aeskit.vectors.acvp_write import ALGORITHMS, BY_ANSWERER, FLAGS, Kind, refuses, same, write
 from aeskit.vectors.fields import Reader, vector
 from aeskit.vectors.json_stream import Fields, JsonStream
 from aeskit.vectors.registry import Format, holds
 from aeskit.vectors.source import Source
-from aeskit.vectors.test_vector import SECTOR_NUMBER, TestVector
+from aeskit.vectors.test_vector import MONTE_CARLO, SECTOR_NUMBER, TestVector
 
 _GROUP_FIELDS = ("testType", "direction", "keyLen", "payloadLen", "dataUnitLen", "tweakMode")
 _GROUP_FLAGS = {"overflow": {True: "CounterOverflow"}, "incremental": {False: "CounterDecrements"}}
@@ -180,7 +180,10 @@ def _test(test: _Test, head: _Head, kind: str, flags: tuple[str, ...]) -> Iterat
     answer = test.hex(asked)
     names = {"pt": "plaintext", "ct": "ciphertext"}
     texts = {names[given]: test.needed(given), names[asked]: answer or b""}
-    common |= {"asks": names[asked] if answer is None else "", "iterations": INNER if kind == "MCT" else 1}
+    common |= {
+        "asks": names[asked] if answer is None else "",
+        "iterations": MONTE_CARLO if kind == "MCT" else 1,
+    }
     yield vector(test.source, test.test.line, name=test.name, key=key, iv=iv, **texts, **common)
 
 
@@ -243,7 +246,7 @@ def _monte_carlo(
             iv=entry.hex("iv", b""),
             plaintext=entry.hex("pt"),
             ciphertext=entry.hex("ct"),
-            iterations=INNER,
+            iterations=MONTE_CARLO,
             **common,
         )
 
@@ -257,7 +260,7 @@ def _is_acvp(head: str) -> bool:
 
 
 def _is_answers(head: str) -> bool:
-    return _is_acvp(head) and not re.search(r'"(testType|direction|keyLen)"', head)
+    return _is_acvp(head) and '"testGroups"' in head and not re.search(r'"(testType|direction|keyLen)"', head)
 
 
 _DROPS = holds("direction", flags=FLAGS)

@@ -15,10 +15,7 @@ from aeskit import bits
 from aeskit.vectors.fields import decimal, hexadecimal, vector
 from aeskit.vectors.registry import Format, Head, holds
 from aeskit.vectors.source import Source
-from aeskit.vectors.test_vector import DIRECTIONS, SECTOR_NUMBER, TestVector
-
-INNER = 1000
-"""Iterations of one Monte Carlo answer (AESAVS, 6.4)."""
+from aeskit.vectors.test_vector import DIRECTIONS, MONTE_CARLO, SECTOR_NUMBER, TestVector
 
 OUTER = 100
 """Answers of one Monte Carlo test (AESAVS, 6.4)."""
@@ -140,7 +137,7 @@ def _vector(source: Source, section: str, comments: str, record: _Record) -> Tes
         asks="" if asked in record.fields else asked,
         bits=length if length and length % 8 else None,
         direction=section,
-        iterations=INNER if monte_carlo else 1,
+        iterations=MONTE_CARLO if monte_carlo else 1,
         flags=flags,
         source=_title(source, comments),
         clause=f"{section.upper()}, COUNT {count}",

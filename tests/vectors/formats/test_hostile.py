@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from vector_samples import ACVP, AESKIT, CAVP, EVPTEST, FILES, KERNEL, WYCHEPROOF, B, K
+from vector_samples import ACVP, ACVP_ANSWERS, AESKIT, CAVP, EVPTEST, FILES, KERNEL, WYCHEPROOF, B, K
 
 from aeskit.vectors import VectorError, read, read_text
 from aeskit.vectors.source import MAX_LINE
@@ -60,7 +60,12 @@ BROKEN = [
         changed(ACVP, '"direction": "encrypt"', '"direction": ["encrypt"]'),
         '"direction" must be a string, not a list',
     ),
-    ("[" * 100000, "file: has answers alone"),
+    ("[" * 100000, "file:1: must be an object here, not '['"),
+    ("[]", 'file:1: "testGroups" is missing'),
+    ("[{},{}]", 'file:1: "testGroups" is missing'),
+    (ACVP_ANSWERS, "file: has answers alone; give the file of their questions as well"),
+    ("none", "file: must be of a known format (acvp-expected, acvp, aeskit, "),
+    ("none", "; --from names it"),
     # CAVP
     (changed(CAVP, "KEY = ", "KEY = 0"), ':7: "key" must be an even number of hexadecimal digits, not 33'),
     (changed(CAVP, "IV = ", "IV = 00\nIV = "), ':9: "IV" stands twice in one COUNT'),
@@ -141,7 +146,9 @@ def test_every_truncation_is_read_or_refused(name):
     ("data", "message"),
     [
         (b"\xff\xfe[\0", "must be UTF-8, not UTF-16"),
+        (b"\xfe\xff\0[", "must be UTF-8, not UTF-16"),
         (b"\0\0\xfe\xff", "must be UTF-8, not UTF-32"),
+        (b"\xff\xfe\0\0[\0\0\0", "must be UTF-8, not UTF-32"),
         (b"[ENCRYPT]\n\n# caf\xe9\n", ":3: must be UTF-8, not the byte e9"),
         (b"[ENCRYPT]\n# \xc3", ":2: ends within a character"),
         (b"[ENCRYPT]\n\0\0\0\n", ":2: must be a comment, a section or a field"),
@@ -150,9 +157,10 @@ def test_every_truncation_is_read_or_refused(name):
 def test_bytes_that_are_no_text(tmp_path, data, message):
     path = tmp_path / "file.rsp"
     path.write_bytes(data)
-    with pytest.raises(VectorError) as caught:
-        read(path, form="cavp")
-    assert message in str(caught.value)
+    for form in ("cavp", None) if "UTF-8, not UTF" in message else ("cavp",):
+        with pytest.raises(VectorError) as caught:
+            read(path, form=form)
+        assert message in str(caught.value)
 
 
 def test_what_is_no_file(tmp_path):
