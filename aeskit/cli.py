@@ -153,7 +153,10 @@ def prove(
     except (ValueError, OSError) as error:
         raise click.UsageError(str(error)) from None
     sizes = [int(bits) // 8 for bits in key_bits or ("128", "192", "256")]
-    raise SystemExit(command.prove(asked, which, sizes, workers, not no_cache, file, every=every_length))
+    try:
+        raise SystemExit(command.prove(asked, which, sizes, workers, not no_cache, file, every=every_length))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
 
 
 @main.command()

@@ -6,24 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from aeskit.contracts import ANY, Call
+from aeskit.contracts import ANY, Call, Contract
 from aeskit.machine.counters import Choose, Split
 from aeskit.machine.decode import Vector
 from aeskit.machine.errors import MachineError
 from aeskit.machine.run import RETURN
 from aeskit.verify.every_length import wanted
 from aeskit.verify.proof import FIRST_BUFFER, Assumption, Proof, Prover
-from aeskit.verify.proofs import find_contract
 
 LANE = 16
 
 
-def first_step(prover: Prover, proof: Proof, contract_file: str = "") -> str:
+def first_step(prover: Prover, proof: Proof, contract: Contract) -> str:
     """The first AES round that leads to a wrong byte and whose result no round of the model has.
 
     Empty where there is none: the wrong byte was made of right states. A counter's first case is looked at.
     """
-    contract = find_contract(proof.contract, contract_file)
     choices = prover._choices.get((proof.function, contract.name), [])
     todo = Assumption().chosen(choices)[::-1]
     while todo:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -45,7 +46,11 @@ def _show(found: list[Beside]) -> int:
         told, style = ("skipped", "yellow") if one.skipped else (told, style)
         function, contract = one.target.function, one.target.contract
         short = contract.removeprefix("_".join(function.split("_")[:2]) + "_")
-        table.add_row(function, short, one.engine, f"{len(one.lengths)}", f"{one.steps:,}", told, style=style)
+        names, counts = (
+            (escape(function), escape(short), one.engine),
+            (f"{len(one.lengths)}", f"{one.steps:,}"),
+        )
+        table.add_row(*names, *counts, told, style=style)
     console.print(table)
     for line in dict.fromkeys(f"skipped, this CPU lacks {one.skipped}" for one in found if one.skipped):
         console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -120,7 +121,7 @@ def run(
     console = console or Console()
     began = time.monotonic()
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("left"),
@@ -169,7 +170,7 @@ def show(report: Report, console: Console) -> None:
 
 
 def _table(report: Report) -> Table:
-    title = f"{report.function}: {report.mutants:,} mutants of {report.instructions:,} instructions"
+    title = f"{escape(report.function)}: {report.mutants:,} mutants of {report.instructions:,} instructions"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)  # 80 columns
     table.add_column("change")
     for name in ("mutants", "answers", "verified", "proof", "refused", "proof only", "alive"):

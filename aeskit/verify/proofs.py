@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+import runpy
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aeskit import contracts
-from aeskit.contracts import Contract
+from aeskit.contracts import Call, Contract
+from aeskit.machine.counters import Choose, Impossible, Split
+from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image, load
 from aeskit.verify import proof_cache
 from aeskit.verify.every_length import Closed, EveryLength
@@ -95,18 +104,57 @@ def by_loop(closed: Iterable[Closed]) -> dict[tuple[str, str, int, bool], Closed
     return {(c.function, c.contract, c.key_size, c.in_place): c for c in closed if not c.findings}
 
 
+class ContractError(ValueError):
+    """A user's contract that raises: the file, the line and what it says."""
+
+
+PASSED = (MachineError, Split, Choose, Impossible)
+"""What a contract's arithmetic raises for the prover to hear."""
+
+
 def find_contract(name: str, file: str = "") -> Contract:
     """A contract by its name, or by its variable in a user's Python file; ValueError with what there is."""
     if file:
-        import runpy
-
-        found = runpy.run_path(file).get(name)
+        found = _read(file).get(name)
         if isinstance(found, Contract):
-            return found
+            return replace(found, setup=_told_apart(found.setup, file))
         raise ValueError(f"{file} must define {name} as a Contract")
     if name in contracts.ALL:
         return contracts.ALL[name]
     raise ValueError(f"contract must be one of {', '.join(contracts.ALL)}, not {name}")
+
+
+def _read(file: str) -> dict[str, Any]:
+    try:
+        Path(file).read_bytes()
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror}") from None
+    try:
+        return runpy.run_path(file)
+    except (Exception, SystemExit) as error:
+        raise _where(error, file) from None
+
+
+def _told_apart(setup: Callable[[Call], None], file: str) -> Callable[[Call], None]:
+    """The contract's setup; what it raises by mistake is a ContractError."""
+
+    def run(call: Call) -> None:
+        try:
+            setup(call)
+        except PASSED:
+            raise
+        except Exception as error:
+            raise _where(error, file) from None
+
+    return run
+
+
+def _where(error: BaseException, file: str) -> ContractError:
+    lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == file]
+    line = error.lineno if isinstance(error, SyntaxError) and error.filename == file else lines[-1:]
+    at = f"{file}:{line if isinstance(line, int) else line[0]}" if line else file
+    said = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
+    return ContractError(f"{at}: {type(error).__name__}: {said}")
 
 
 def own(names: Iterable[str] = ()) -> list[Target]:
@@ -169,12 +217,13 @@ def prove(
     found = {asked: known[asked] for asked in every if asked in known}
     pieces = [replace(job, skip=frozenset(found), patient=patient) for job in pieces]
     told(len(found), len(every))
-    for proofs in _run(work, [p for p in pieces if next(p.proofs(), None)], workers):
-        new = {name(proof): proof for proof in proofs}
-        found |= new
-        if cache:
-            cache.store(new)
-        told(len(found), len(every))
+    with closing(_run(work, [p for p in pieces if next(p.proofs(), None)], workers)) as outcomes:
+        for proofs in outcomes:
+            new = {name(proof): proof for proof in proofs}
+            found |= new
+            if cache:
+                cache.store(new)
+            told(len(found), len(every))
     out = [*found.values(), *_missing(every, found)]
     return sorted(out, key=lambda p: (p.function, p.contract, p.key_size, p.length, p.in_place))
 
@@ -209,11 +258,12 @@ def close(
                 of_function.setdefault((target.function, size), []).append(target)
     found = {loop: known[loop] for loop in every if loop in known}
     pieces = [Job(tuple(group), (), size, code=code) for (_, size), group in of_function.items()]
-    for closed in _run(close_job, pieces, workers):
-        found |= {(c.function, c.contract, c.key_size, c.in_place): c for c in closed}
-        if cache:
-            cache.store_loops(code, closed)
-        told(len(found), len(every))
+    with closing(_run(close_job, pieces, workers)) as outcomes:
+        for closed in outcomes:
+            found |= {(c.function, c.contract, c.key_size, c.in_place): c for c in closed}
+            if cache:
+                cache.store_loops(code, closed)
+            told(len(found), len(every))
     lost = ("not closed for every length: no outcome came back",)
     out = [found.get(loop) or Closed(*loop, findings=lost) for loop in every]
     return sorted(out, key=lambda c: (c.function, c.contract, c.key_size, c.in_place))
@@ -245,17 +295,37 @@ def close_job(job: Job) -> list[Closed]:
     return out
 
 
-def _run(task: Callable[[Job], list[T]], pieces: list[Job], workers: int | None) -> Iterator[list[T]]:
+def _run(task: Callable[[Job], list[T]], pieces: list[Job], workers: int | None) -> Generator[list[T]]:
     count = min(workers or os.cpu_count() or 1, len(pieces))
     if count <= 1:
         yield from map(task, pieces)
         return
-    with ProcessPoolExecutor(count) as pool:
+    pool = ProcessPoolExecutor(count, initializer=_follow)
+    try:
         waiting: set[Future[list[T]]] = {pool.submit(task, piece) for piece in pieces}
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
                 yield future.result()
+    except BaseException:  # Ctrl-C too: what runs is not waited for
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _follow() -> None:
+    """A worker leaves Ctrl-C to its parent, and ends when its parent has, however that was."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 _PROVERS: dict[str, Prover] = {}
@@ -283,9 +353,14 @@ def work(job: Job) -> list[Proof]:
         if loop and proof.proved and not _model_agrees(prover, contract, loop, asked.length):
             proof = replace(proof, findings=("the model's rest is not the model of the rest",))
         out.append(proof)
-        if not proof.proved and not job.patient:
+        if not proof.proved and (not job.patient or endless(proof)):
             failed.add(target)
     return out
+
+
+def endless(proof: Proof) -> bool:
+    """Whether the run came to the limit of steps: another length, or a call, would only take long."""
+    return any(re.match(r"more than \d+ steps", finding) for finding in proof.findings)
 
 
 def _model_agrees(prover: Prover, contract: Contract, loop: Closed, length: int) -> bool:

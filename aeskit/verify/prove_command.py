@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -209,7 +210,7 @@ def show(found: list[Proof], seconds: float, console: Console) -> None:
         span = "" if sizes == [0] else f"{sizes[0]} to {sizes[-1]}"
         result = f"[red]{len(bad)} not proved[/]" if bad else "[green]proved[/]"
         counts = str(len(rows)), str(sum(p.cases for p in rows))
-        table.add_row(f"{function}\n{names}", span, bits, *counts, result)
+        table.add_row(escape(f"{function}\n{names}"), span, bits, *counts, result)
     console.print(table)
     wrong = sorted((p for p in found if not p.proved), key=lambda p: p.length)
     for proof in wrong[:SHOWN]:

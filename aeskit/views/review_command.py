@@ -67,7 +67,7 @@ def run(
 
 
 def _reviewed(wanted: Wanted) -> Review:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("review", total=None)
         return review(

@@ -1,6 +1,9 @@
 """Many proofs: what is asked, remembered and shown."""
 
 import json
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -161,3 +164,56 @@ def test_what_was_proved_names_key_sizes_and_layouts():
     assert "every key of 128, 192 and 256 bits" in said
     assert "out of place and in place" in said
     assert "in place" not in prove_command.sentence([Proof("f", "keys", 0, 16, False)])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("raise RuntimeError('boom')", "c.py:1: RuntimeError: boom"),
+        ("x = 1\n\nraise SystemExit(0)", "c.py:3: SystemExit: 0"),
+        ("f(", "c.py:1: SyntaxError: '(' was never closed"),
+        (
+            "from aeskit.contracts import Contract\ndef s(c):\n    1/0\nC = Contract('c', 't', s)",
+            "c.py:3: ZeroDivisionError: division by zero",
+        ),
+        ("", "c.py must define C as a Contract"),
+        (None, "c.py cannot be read: No such file or directory"),
+    ],
+)
+def test_a_contract_file_that_raises_is_one_line(folder, text, words):
+    if text is not None:
+        (folder / "c.py").write_text(text)
+    status, said = run_prove(f"{folder}/f.S:f", "--contract", "C", "--contract-file", folder / "c.py")
+    assert status == 2
+    assert words in said
+
+
+def test_symbols_are_not_read_as_markup(folder):
+    name = "[bold]x[/nope]"
+    (folder / "names.S").write_text(SOURCE.replace("globl f", f'globl "{name}"').replace("f:", f'"{name}":'))
+    more = ("--contract", "SUM", "--contract-file", folder / "right.py", "--no-cache")
+    status, said = run_prove(f"{folder}/names.S:{name}", *more)
+    assert (status, name in said) == (0, True)
+
+
+def test_no_call_is_looked_for_behind_the_step_limit(tmp_path):
+    (tmp_path / "loop.S").write_text(".globl f\nf: jmp f\n")
+    target = Target(str(tmp_path / "loop.S"), "f", "ecb_encrypt")
+    limit = Proof("f", "ecb_encrypt", 16, 16, False, findings=("more than 9 steps; the run stands at f",))
+    assert proofs.endless(limit)
+    assert explain(target, [limit]) == []
+
+
+def test_workers_end_with_their_parent(tmp_path):
+    script = (
+        "import os, time\nfrom aeskit.verify import proofs\n"
+        "def sleep(job):\n    os.write(1, b'up ')\n    time.sleep(60)\n    return []\n"
+        "job = proofs.Job((), (), 16)\nlist(proofs._run(sleep, [job, job], 2))\n"
+    )
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+        with subprocess.Popen(
+            [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as run:
+            assert run.stdout.read(6) == b"up up "
+            run.send_signal(number)
+            run.communicate(timeout=15)  # until every worker has let go of the pipe

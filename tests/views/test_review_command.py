@@ -67,3 +67,12 @@ def test_a_file_that_is_none_is_told(tmp_path):
     done = run(path)
     assert done.exit_code == 2
     assert "must be an ELF file" in done.output
+
+
+def test_symbols_are_not_read_as_markup(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    name, path = "[bold]x[/nope]", tmp_path / "names.S"
+    path.write_text(f'.globl "{name}"\n.type "{name}", @function\n"{name}": ret\n.size "{name}", 1\n')
+    done = run(path, *QUICK, "--contract", "ecb_encrypt")
+    assert done.exit_code == 1
+    assert done.stdout.startswith(f"{name}: ") or name in done.stdout
