@@ -56,7 +56,7 @@ class Integers:
 
     def _boolean(self, entry: Scalar, bits: int, instruction: Instruction, *values: Any) -> Outcome:
         size, expressions = bits // 8, self.domain.expressions
-        given = [Symbols(self.domain.to_bytes(v, size), expressions) for v in values]
+        given = [Symbols(self.domain.plain_bytes(v, size), expressions) for v in values]
         try:
             out, cf, of = entry.body(bits, *given)
         except ValueError as error:
@@ -75,12 +75,12 @@ class Integers:
 
     def _shift_counter(self, entry: Scalar, bits: int, value: Any, count: int) -> Outcome | None:
         """A public length or counter shifted right, its constant folded; the flags are given up."""
-        word, count = tuple(self.domain.to_bytes(value, bits // 8).tolist()), count % bits
+        word, count = tuple(self.domain.plain_bytes(value, bits // 8).tolist()), count % bits
 
         def shift(inner: Word) -> Word:
             padded = (*inner, *[0] * (8 - len(inner)))
             out = self._by_matrix(entry, bits, (0,), (padded, count))[0]
-            return tuple(self.domain.to_bytes(out, bits // 8).tolist())
+            return tuple(self.domain.plain_bytes(out, bits // 8).tolist())
 
         if not count or not self.domain.is_public(word):
             return None
@@ -116,7 +116,7 @@ class Integers:
     def _source(self, value: Any, size: int, is_carry: bool) -> list[int]:
         if is_carry:
             return [value, *[0] * (size - 1)]
-        return list(self.domain.to_bytes(value, size).tolist())
+        return list(self.domain.plain_bytes(value, size).tolist())
 
     def _single_bit(self, entry: Scalar, bits: int, instruction: Instruction, *values: Any) -> Outcome:
         """A body of one unknown bit is affine whatever it does; of more it is not followed."""
@@ -136,7 +136,7 @@ class Integers:
         minus = name in ("sub", "sbb", "cmp", "dec", "neg")
         by_one = name in ("inc", "dec")
         operands = (0, values[0]) if name == "neg" else (values[0], 1 if by_one else values[1])
-        x, y = (tuple(domain.to_bytes(v, size).tolist()) for v in operands)
+        x, y = (tuple(domain.plain_bytes(v, size).tolist()) for v in operands)
         if isinstance(carry, Carry):
             whole = None if any(y) else domain.counters.with_carry(x, carry.before, carry.constant)
             if whole is not None:
@@ -218,10 +218,13 @@ class Integers:
         def compute() -> Any:
             used = [gpr[r] for r in (operand.base, operand.index) if r is not None]
             if all(type(v) is int for v in used):
-                return plain()
-            words = [self._word(gpr[operand.base])] if operand.base is not None else []
+                known = plain()
+                if self.domain.addresses is None or self.domain.addresses.kept(used, known):
+                    return known
+            opaque = self.domain.opaque if all(type(v) is int for v in used) else lambda value: value
+            words = [self._word(opaque(gpr[operand.base]))] if operand.base is not None else []
             if operand.index is not None:
-                words.append(self._scaled(self._word(gpr[operand.index]), operand.scale))
+                words.append(self._scaled(self._word(opaque(gpr[operand.index])), operand.scale))
             words.append(self._word(operand.displacement))
             total: Word | None = words[0]
             for word in words[1:]:
@@ -237,7 +240,7 @@ class Integers:
         return self.domain.counters.sum(x, y)
 
     def _word(self, value: Any) -> Word:
-        return tuple(self.domain.to_bytes(value, 8).tolist())
+        return tuple(self.domain.plain_bytes(value, 8).tolist())
 
     def _scaled(self, word: Word, scale: int) -> Word:
         while scale > 1:

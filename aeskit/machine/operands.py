@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aeskit.machine import decode as d
+from aeskit.machine.addresses import SMALL
 from aeskit.machine.errors import MachineError, MemoryFault, UnknownInstruction
 from aeskit.machine.semantics import Array, Entry
 
@@ -201,7 +202,9 @@ class Binder:
 
         def fetch() -> Any:
             value = gpr[number]
-            return value >> shift & mask if type(value) is int else part(value, start, size)
+            if type(value) is int and value < SMALL:  # not an address, of which a proof shows no part
+                return value >> shift & mask
+            return part(value, start, size)
 
         return fetch
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aeskit.machine.addresses import SUMS, Addresses
 from aeskit.machine.counters import (
     Carry,
     Choose,
@@ -51,6 +52,9 @@ class Symbolic:
         self.stand_ins: dict[Word, int] = {}
         """Unknown lengths in addresses, and the number that stands for each."""
         self._remembered: dict[Any, Array] = {}
+        self.addresses: Addresses | None = None
+        """What numbers are addresses, of which the code must not ask more than every address can tell."""
+        self._opaque: dict[Word, int] = {}
 
     # ---- Linear bodies
 
@@ -139,6 +143,10 @@ class Symbolic:
         carries = entry.name in ("adc", "sbb", "rcl", "rcr")  # the carry may be the id of an unknown bit
 
         def compute(*values: Any) -> Any:
+            if self.addresses is not None and self._spoiled(entry.name, bits, values):
+                result, cf, of, flags = symbolic(*[self.opaque(v) for v in values])
+                whole = entry.name == "or" and bits == 64 and flags  # no buffer lies at 0
+                return result, cf, of, (0, *flags[1:]) if whole else flags
             known = all(type(v) is int for v in values)
             if known and not (carries and values[-1] >= CONSTANTS):
                 return concrete(*values)
@@ -171,6 +179,8 @@ class Symbolic:
 
     def number(self, value: Any, instruction: Instruction, what: str) -> int:
         """A value that must be known."""
+        if type(value) is int:
+            value = self.opaque(value) if what != "an address" else value
         if type(value) is int:
             return value
         raise SecretDependence(f"{what} depends on {self.depends(value)}: {instruction.where()}")
@@ -250,8 +260,27 @@ class Symbolic:
 
     # ---- Integers and bytes
 
+    def _spoiled(self, name: str, bits: int, values: tuple[Any, ...]) -> bool:
+        """Whether an operation asks for bits of an address."""
+        assert self.addresses is not None
+        if all(type(v) is int for v in values):
+            return self.addresses.spoiled(name, bits, values)
+        return name not in SUMS and any(type(v) is int and self.addresses.is_address(v) for v in values)
+
+    def opaque(self, value: Any) -> Any:
+        """An address as 8 unknown bytes, which `from_bytes` knows again; any other value as it is."""
+        if type(value) is not int or self.addresses is None or not self.addresses.is_address(value):
+            return value
+        ids = tuple(self.expressions.inputs(f"the address {value:#x}", 8).tolist())
+        self._opaque[ids] = value
+        return ids
+
     def to_bytes(self, value: Any, size: int) -> Array:
-        """An int or a tuple of ids as `size` ids."""
+        """An int or a tuple of ids as `size` ids; of an address they are unknown."""
+        return self.plain_bytes(self.opaque(value), size)
+
+    def plain_bytes(self, value: Any, size: int) -> Array:
+        """The same, an address as the number that it is."""
         if type(value) is int:
             return self.numbers.to_bytes(value, size).astype(np.int64)
         return np.array(value[:size], np.int64)
@@ -260,10 +289,12 @@ class Symbolic:
         """Ids as an int if all are constant, else as a tuple of 8."""
         if (data < CONSTANTS).all():
             return int.from_bytes(data.astype(np.uint8).tobytes(), "little")
-        return (*data.tolist(), *[0] * (8 - len(data)))
+        ids = (*data.tolist(), *[0] * (8 - len(data)))
+        return self._opaque.get(ids, ids)
 
     def part(self, value: Any, start: int, size: int) -> Any:
         """`size` bytes of a value from byte `start`."""
+        value = self.opaque(value)
         if type(value) is int:
             return self.numbers.part(value, start, size)
         return self.from_bytes(np.array(value[start : start + size], np.int64))
@@ -276,6 +307,7 @@ class Symbolic:
 
     def extend(self, value: Any, size: int, to: int) -> Any:
         """Sign-extend from `size` to `to` bytes."""
+        value = self.opaque(value)
         if type(value) is int:
             return self.numbers.extend(value, size, to)
         sign = self.expressions.map(0xFF << 56, value[size - 1])

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeskit.contracts import ANY, Buffer, Call, Contract, Length, UInt32
+from aeskit.machine.addresses import Addresses
 from aeskit.machine.counters import Choose, Impossible, Interval, Split, Unknown, Word
 from aeskit.machine.decode import GPR_NAMES
 from aeskit.machine.errors import MachineError, SecretDependence
@@ -31,8 +32,10 @@ ARGUMENTS = (7, 6, 2, 1, 8, 9)
 """rdi rsi rdx rcx r8 r9 (System V AMD64 ABI, 3.2.3)."""
 SAVED = (3, 5, 12, 13, 14, 15)
 """rbx rbp r12 to r15."""
-FIRST_BUFFER = 0x2000_0000_0000
-BUFFER_STEP = 0x200_0000_0000
+FIRST_BUFFER = 0x4100_0000_0000
+BUFFER_STEP = 0x20A_5C3B_0000
+"""Neither these nor their sums look like a mask: a number that does is no address."""
+BUFFERS = 29
 ODD = 0x35
 """What is added to the address of a buffer that need not be aligned."""
 FRAME = 4096
@@ -121,6 +124,8 @@ class Prover:
         """The machine and the model share the domain."""
         self.machine = Machine(self.image, domain=self.domain)
         self.machine.refuse_state()
+        bottom = STACK_TOP - STACK_SIZE
+        self.domain.addresses = Addresses(FIRST_BUFFER, BUFFER_STEP, BUFFERS, bottom, STACK_TOP)
         self.model = SymbolicModel(self.domain)
         inputs = self.domain.expressions.inputs
         self._v = np.concatenate([inputs(f"zmm{n} at entry", 64) for n in range(32)]).reshape(32, 64)

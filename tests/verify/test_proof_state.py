@@ -53,6 +53,45 @@ def test_state_that_other_code_owns_is_refused(tmp_path, body, finding):
     assert not finding or re.search(finding, proof.findings[0]), proof.findings
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "mov %esi, %eax; and $0xfff, %eax; cmp $0xff0, %eax; jne 1f; nop; 1:",
+        "test $15, %sil; jnz 1f; nop; 1:",
+        "test $15, %rsi; jnz 1f; nop; 1:",
+        "mov %rsp, %rax; and $31, %rax; jz 1f; nop; 1:",
+        "mov %rsi, %rax; sub %rdi, %rax; test $16, %al; jz 1f; nop; 1:",
+        "lea (%rsi,%rsi), %rax; shr $2, %rax; jc 1f; nop; 1:",
+        "mov %rsi, -8(%rsp); mov -8(%rsp), %al; test $1, %al; jz 1f; nop; 1:",
+        "movq %rsi, %xmm1; psrldq $1, %xmm1; movq %xmm1, %rax; test $1, %al; jz 1f; nop; 1:",
+        "lea 1(%esi), %eax; cmp $0x7f, %eax; ja 1f; nop; 1:",
+        "mov %rsi, %rax; shr $4, %rax; test $1, %al; jz 1f; nop; 1:",
+        "cmp $0x10000, %rsi; jb 1f; nop; 1:",
+        "bt $4, %rsi; jc 1f; nop; 1:",
+    ],
+)
+def test_code_that_looks_at_the_bits_of_an_address_is_refused(tmp_path, body):
+    proof = prove(tmp_path, f"{body}; {RIGHT}")
+    assert re.search(r"depends on .*the address|the carry|is no linear map", str(proof.findings)), proof
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "test %rsi, %rsi; jz 1f; nop; 1:",
+        "push %rsi; pop %rax; movdqu (%rax), %xmm1",
+        "mov %rsi, -8(%rsp); mov -8(%rsp), %rax; movdqu (%rax), %xmm1",
+        "mov %rsi, %rax; sub %rdi, %rax; movdqu (%rdi,%rax), %xmm1",
+        "lea 16(%rsi), %rax; cmp %rsi, %rax; je 1f; nop; 1:",
+        "movq %rsi, %xmm1; movq %xmm1, %rax; movdqu (%rax), %xmm1",
+        "push %rbp; mov %rsp, %rbp; and $-64, %rsp; movaps %xmm0, -64(%rsp); mov %rbp, %rsp; pop %rbp",
+        "mov %esi, %eax; and $15, %eax; xor %eax, %eax",
+    ],
+)
+def test_an_address_may_be_moved_added_to_and_compared(tmp_path, body):
+    assert prove(tmp_path, f"{body}; {RIGHT}").findings == ()
+
+
 # Each block is the data XOR its counter, {before} the loop: a cipher is not needed to ask about counters.
 COUNT = """
 .globl f
