@@ -24,10 +24,9 @@ from aeskit.machine.counters import Choose, Impossible, Split, Word
 from aeskit.machine.decode import GPR_NAMES
 from aeskit.machine.errors import MachineError
 from aeskit.machine.memory import Region
+from aeskit.verify.case_lengths import LONGEST, lengths_of
 from aeskit.verify.proof import FIRST_BUFFER, LENGTH, SAVED, Assumption, Head, Ids, Prover
 
-LONGEST = 1 << 40
-"""Lengths are below this, a tebibyte."""
 WINDOW = 2304
 """Bytes of the buffers before the stride is known."""
 STANDS_FOR = 1 << 40
@@ -40,6 +39,10 @@ ROUNDS = 8
 
 class NotClosed(Exception):
     """The induction does not close, and why."""
+
+
+class _Returns(NotClosed):
+    """A case has no loop."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,9 @@ class EveryLength:
                 continue
             try:
                 outcome = run(assumption)
+            except _Returns:
+                span = lengths_of(assumption, self._word(assumption), self.prover.domain, self.contract)
+                raise NotClosed(f"{span} the function returns without a loop") from None
             except Split as split:
                 todo += assumption.halves(split)
                 continue
@@ -195,7 +201,7 @@ class EveryLength:
 
         machine.resume(self.prover.limit, until=watch)
         if machine.finished:
-            raise NotClosed("the function returns without a loop, whatever the length")
+            raise _Returns
         return machine.state.rip, stride
 
     def _stride(self, first: list[Any], second: list[Any], assumption: Assumption) -> int:
@@ -308,7 +314,7 @@ class EveryLength:
         machine = self.prover.machine
         machine.resume(self.prover.limit, until=lambda rip: rip == head.address)
         if machine.finished:
-            raise NotClosed("the function returns without a loop, whatever the length")
+            raise _Returns
         state = machine.state
         buffers = [r for r in machine.memory.regions_from(FIRST_BUFFER) if r is not machine.stack]
         regions = {r.name: (r.address, r.data.copy()) for r in buffers}
@@ -390,4 +396,4 @@ def differences(one: _State, two: _State, moving: set[str]) -> Iterator[str]:
             yield f"k{number}"
 
 
-__all__ = ["SAVED", "Closed", "EveryLength", "NotClosed"]
+__all__ = ["LONGEST", "SAVED", "Closed", "EveryLength", "NotClosed"]

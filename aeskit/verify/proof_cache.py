@@ -29,6 +29,7 @@ PROVERS = (
     "verify/proofs.py",
     "verify/proof_cache.py",
     "verify/every_length.py",
+    "verify/case_lengths.py",
     "verify/symbolic_models.py",
 )
 LIBRARIES = ("iced-x86", "pyelftools", "numpy")

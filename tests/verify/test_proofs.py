@@ -217,3 +217,63 @@ def test_workers_end_with_their_parent(tmp_path):
             assert run.stdout.read(6) == b"up up "
             run.send_signal(number)
             run.communicate(timeout=15)  # until every worker has let go of the pipe
+
+
+RARE = """
+.globl f
+f:
+cmp %rsi, %rdx
+jne 1f
+mov %rcx, %rax
+shr $20, %rax
+jz 1f
+ret
+1: test %rcx, %rcx
+jz 3f
+2: movups (%rsi), %xmm0
+pxor (%rdi), %xmm0
+movups %xmm0, (%rdx)
+add $16, %rsi
+add $16, %rdx
+sub $16, %rcx
+jnz 2b
+3: ret
+"""
+XOR = """
+from aeskit.contracts import Contract
+
+
+def setup(call):
+    K = call.round_keys()
+    source, target = call.data()
+    call.arguments(call.readable("key", call.schedule(K)), source, target, call.length)
+    a, data = call.a, call.source_data
+    blocks = [a.xor(data[n : n + 16], K[0]) for n in range(0, call.length, 16)]
+    call.must(target, a.join(*blocks) if blocks else data)
+
+
+C = Contract("whitened", "each block XOR the first round key", setup, multiple=16)
+"""
+
+
+def test_a_case_without_a_loop_names_layout_and_lengths_and_the_asked_ones_are_proved(folder):
+    (folder / "rare.S").write_text(RARE)
+    (folder / "xor.py").write_text(XOR)
+    asked = (f"{folder}/rare.S:f", "--contract", "C", "--contract-file", folder / "xor.py", "--every-length")
+    out = folder / "out.json"
+    status, said = run_prove(*asked, "--lengths", "0-48", "--json", out)
+    assert status == 1
+    assert "from 1048576 to" in said or "at 1048576 bytes and more the function returns" in said
+    assert "(whitened; 128 bits; in place)" in said
+    assert "Not proved for every length: 1 of 2 loops are not closed." in said
+    rows = json.loads(out.read_text())["proofs"]
+    assert [r["length"] for r in rows if r["in_place"]] == [0, 16, 32, 48]
+    assert all(r["proved"] for r in rows)
+
+
+def test_an_instruction_that_is_not_known_has_no_counterexample(folder):
+    (folder / "std.S").write_text(".globl f\nf: std\nret\n")
+    more = ("--contract", "ecb_encrypt", "--lengths", "16", "--no-cache")
+    said = run_prove(f"{folder}/std.S:f", *more)[1]
+    assert "the lane machine does not run this instruction" in said
+    assert "counterexample: ecb" not in said

@@ -8,7 +8,7 @@ from typing import Any
 
 from aeskit.contracts import ANY, Contract
 from aeskit.machine import findings
-from aeskit.machine.errors import MachineError
+from aeskit.machine.errors import MachineError, UnknownInstruction
 from aeskit.machine.loader import Image
 from aeskit.machine.run import Machine
 from aeskit.verify.calls import STARTS, Given, Prepared, prepare
@@ -32,7 +32,10 @@ def search(
     given = Given(cell.length, cell.key_bits // 8, in_place=cell.in_place)
     machine = Machine(image)
     for vary, prepared in _calls(image, symbol, contract, given):
-        told = _wrong(prepared, machine)
+        try:
+            told = _wrong(prepared, machine)
+        except UnknownInstruction:
+            return ("no counterexample was looked for: the lane machine does not run this instruction",)
         if told:
             return _told(prepared, vary, told, file, make)
     return (f"{2 * TRIES + 1} calls at {cell.length} bytes do not show it: it is rare",)
@@ -52,6 +55,8 @@ def _wrong(prepared: Prepared, machine: Machine) -> str:
     prepared.load(machine)
     try:
         machine.call(prepared.symbol, LIMIT)
+    except UnknownInstruction:
+        raise
     except MachineError as error:
         return str(error)
     buffers = {b.name: b for b in prepared.call.buffers if len(b.data) and b.expected is not ANY}
