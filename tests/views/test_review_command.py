@@ -76,3 +76,46 @@ def test_symbols_are_not_read_as_markup(tmp_path, monkeypatch):
     done = run(path, *QUICK, "--contract", "ecb_encrypt")
     assert done.exit_code == 1
     assert done.stdout.startswith(f"{name}: ") or name in done.stdout
+
+
+CONTRACT = """
+from aeskit.contracts import Contract
+
+
+def setup(call):
+    source, target = call.data()
+    call.arguments(source, target, call.length)
+    call.must(target, call.source_data)
+
+
+MINE = Contract("copy", "source to target", setup, multiple=16, key_sizes=(16,))
+"""
+COPY = """.intel_syntax noprefix
+.globl f
+.type f, @function
+f: test rdx, rdx
+jz 3f
+cmp rdx, 1048576
+{}
+2: movups xmm0, [rdi]
+movups [rsi], xmm0
+add rdi, 16
+add rsi, 16
+sub rdx, 16
+jnz 2b
+3: ret
+.size f, . - f
+"""
+
+
+@pytest.mark.parametrize(("jump", "status"), [("jae 3f", 1), ("", 0)])
+def test_a_loop_that_is_not_closed_is_no_good_review(tmp_path, jump, status):
+    (tmp_path / "copy.S").write_text(COPY.format(jump))
+    (tmp_path / "copy.py").write_text(CONTRACT)
+    mine = ("--contract", "MINE", "--contract-file", tmp_path / "copy.py")
+    done = run(tmp_path / "copy.S", *QUICK, *mine, "--every-length")
+    assert done.exit_code == status, done.output
+    said = " ".join(done.stdout.split())
+    if status:
+        assert "the main loop is not closed" in said
+        assert "copy, out of place: not closed for every length: at 1048576 bytes and more" in said

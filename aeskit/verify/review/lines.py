@@ -9,7 +9,7 @@ from aeskit.verify.every_length import LONGEST, Closed
 from aeskit.verify.review import code as static
 from aeskit.verify.review import lines_code, proved
 from aeskit.verify.review.known import Known, some
-from aeskit.verify.review.model import FAILS, HOLDS, OPEN, TOLD, Cell, Line, count, spans
+from aeskit.verify.review.model import EVERY_LENGTH, FAILS, HOLDS, OPEN, TOLD, Cell, Line, count, spans
 
 PROOF_CAVEAT = (
     "Rests on the decoder, the semantics table and the models (SOUNDNESS.md); "
@@ -81,7 +81,7 @@ def _every_length(known: Known) -> Iterator[Line]:
     """Only where it was asked for."""
     if known.loops is None:
         return
-    topic = "every length"
+    topic = EVERY_LENGTH
     caveat = (
         f"By induction over passes of the main loop (SOUNDNESS.md), below 2^{LONGEST.bit_length() - 1} bytes."
     )
@@ -93,17 +93,23 @@ def _every_length(known: Known) -> Iterator[Line]:
         f"{count(len(known.below), 'proof')} of shorter lengths"
     )
     if not known.loops:
-        yield Line(topic, OPEN, "the contract has no length, or none that an induction can follow", "", "")
+        verdict = OPEN if any(promise.has_length for promise in known.promises) else TOLD
+        yield Line(topic, verdict, "the contract has no length, or none that an induction can follow", "", "")
     elif wrong:
         at = spans(sorted({proof.length for proof in wrong}))
         text = f"not at every length: not at {at} bytes"
         yield Line(topic, FAILS, text, evidence, caveat, some([p.findings[0] for p in wrong], 2))
     elif open_loops:
-        told = dict.fromkeys(loop.findings[0] for loop in open_loops)
+        told = dict.fromkeys(_open_loop(loop) for loop in open_loops)
         yield Line(topic, OPEN, "the main loop is not closed", evidence, caveat, tuple(told))
     else:
         text = "the result is the model's at every length that the contract allows"
         yield Line(topic, HOLDS, text, evidence, caveat, tuple(dict.fromkeys(map(_loop, known.loops))))
+
+
+def _open_loop(loop: Closed) -> str:
+    """The layout that is not closed, and why."""
+    return f"{loop.contract}, {'in place' if loop.in_place else 'out of place'}: {loop.findings[0]}"
 
 
 def _loop(loop: Closed) -> str:

@@ -11,6 +11,8 @@ VERSION = 1
 
 HOLDS, FAILS, TOLD, OPEN = "holds", "fails", "told", "not checked"
 """Verdicts: what was asked is so; is not so; for information; nothing is known, and the line says why."""
+EVERY_LENGTH = "every length"
+"""The topic that is there only where it was asked for: without an answer the review is not good."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,11 @@ class FunctionReview:
         """The lines that say that something was not checked."""
         return [line for line in self.lines if line.verdict == OPEN]
 
+    @property
+    def good(self) -> bool:
+        """Whether nothing is wrong, and every length is proved where that was asked."""
+        return not self.failed and all(line.topic != EVERY_LENGTH for line in self.unknown)
+
     def line(self, topic: str) -> Line:
         """The line on a topic; KeyError without one."""
         for line in self.lines:
@@ -104,7 +111,7 @@ class Review:
     @property
     def good(self) -> bool:
         """Whether there was something to hold against a contract, and nothing is wrong."""
-        return bool(self.functions) and all(f.promises and not f.failed for f in self.functions)
+        return bool(self.functions) and all(f.promises and f.good for f in self.functions)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for `json.dumps`."""

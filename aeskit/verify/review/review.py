@@ -67,7 +67,15 @@ class Wanted:
 
     def promise(self, name: str) -> Contract:
         """A contract by its name; ValueError with what there is."""
-        return find_contract(name, self.contract_file if name in self.contracts else "")
+        variable = self.variable(name)
+        return find_contract(variable, self.contract_file if variable in self.contracts else "")
+
+    def variable(self, name: str) -> str:
+        """What the contract file calls the contract of a name; the name itself for one of ours."""
+        if not self.contract_file or name in self.contracts:
+            return name
+        named = (v for v in self.contracts if find_contract(v, self.contract_file).name == name)
+        return next(named, name)
 
 
 def review(wanted: Wanted, told: Told = lambda what, done, total: None) -> Review:
@@ -139,8 +147,9 @@ def _declared(name: str, wanted: Wanted) -> tuple[tuple[str, ...] | None, str]:
 
 
 def _prove(known: Known, name: str, promises: Sequence[Contract], wanted: Wanted, told: Told) -> None:
+    file = wanted.contract_file if wanted.contracts else ""
     targets = [
-        Target(wanted.path, name, contract.name, wanted.include, wanted.define, wanted.contract_file)
+        Target(wanted.path, name, wanted.variable(contract.name), wanted.include, wanted.define, file)
         for contract in promises
     ]
     sizes = tuple(n for n in wanted.key_sizes if any(n in contract.key_sizes for contract in promises))
@@ -173,7 +182,7 @@ def _every_length(
     loops = proofs.close(asked, sizes, wanted.workers, cache, heard)
     fine = [loop for loop in loops if not loop.findings]
     below = range(max((loop.first for loop in fine), default=0))
-    return loops, proofs.prove(asked, below, sizes, wanted.workers, cache, heard, fine)
+    return loops, proofs.prove(asked, below, sizes, wanted.workers, cache, heard, fine, unclosed=())
 
 
 def _run(known: Known, image: Image, name: str, wanted: Wanted, told: Told) -> None:
