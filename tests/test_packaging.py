@@ -27,7 +27,7 @@ def unpacked(tmp_path_factory):
 
 def test_wheel_has_every_file_of_the_package_the_data_and_the_notebooks(unpacked):
     def kept(path: Path) -> bool:
-        return path.is_file() and "__pycache__" not in path.parts and path.name != ".gitkeep"
+        return path.is_file() and "__pycache__" not in path.parts
 
     package = {path.relative_to(ROOT) for path in (ROOT / "aeskit").rglob("*") if kept(path)}
     data = {Path("aeskit") / path.relative_to(ROOT) for path in (ROOT / "data").rglob("*") if kept(path)}
