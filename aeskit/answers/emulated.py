@@ -56,6 +56,8 @@ class Emulated(Engine):
             raise Unsupported(f"no native {call.mode}")
         if call.bits is not None:
             raise Unsupported("a length that is no whole number of bytes: native code takes whole bytes")
+        if call.down:
+            raise Unsupported("a counter that goes down: native code counts up")
         if call.strict:
             raise Unsupported("what must be refused is refused at the boundary, not in these functions")
         if not cases.takes(call.mode, len(call.data)):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from aeskit import bits
 from aeskit.vectors import TestVector
+from aeskit.vectors.test_vector import DECREMENTS
 
 BLOCK = 16
 
@@ -18,7 +19,10 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One message in one direction. `bits` is None for whole bytes; `strict` refuses equal XTS key halves."""
+    """One message in one direction. `bits` is None for whole bytes; `strict` refuses equal XTS key halves.
+
+    `down`: the counter of CTR goes down from block to block.
+    """
 
     mode: str
     direction: str
@@ -28,6 +32,7 @@ class Call:
     stealing: str = ""
     bits: int | None = None
     strict: bool = False
+    down: bool = False
 
     @property
     def forward(self) -> bool:
@@ -61,15 +66,40 @@ class Engine(ABC):
         raise Unsupported("shows no round keys")
 
     def stepper(self, call: Call) -> Callable[[bytes, bytes], bytes]:
-        """A function of IV and block for the many single blocks of a Monte Carlo test."""
-        return lambda iv, block: self.crypt(replace(call, iv=iv, data=block))
+        """A function of IV and text for the many calls of a Monte Carlo test."""
+        return lambda iv, text: self.crypt(replace(call, iv=iv, data=text))
 
 
 def call_of(vector: TestVector, direction: str) -> Call:
     """What a vector gives to an engine in one direction."""
     data = vector.plaintext if direction == "encrypt" else vector.ciphertext
     return Call(
-        vector.mode, direction, vector.key, vector.iv, data, vector.stealing, vector.bits, not vector.valid
+        vector.mode,
+        direction,
+        vector.key,
+        vector.iv,
+        data,
+        vector.stealing,
+        vector.bits,
+        not vector.valid,
+        DECREMENTS in vector.flags,
+    )
+
+
+def counting_down(engine: Engine, call: Call) -> bytes:
+    """CTR whose counter goes down, each block from its own counter: SP 800-38A, B leaves the step open."""
+    first, size = bits.from_be(call.iv), call.bits or 8 * len(call.data)
+    return b"".join(
+        engine.crypt(
+            replace(
+                call,
+                iv=bits.to_be((first - number) % (1 << 128), BLOCK),
+                data=call.data[BLOCK * number : BLOCK * (number + 1)],
+                bits=size % 128 if call.bits and size < 128 * (number + 1) else None,
+                down=False,
+            )
+        )
+        for number in range(-(-size // 128))
     )
 
 

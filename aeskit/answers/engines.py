@@ -16,7 +16,7 @@ import aeskit.ecb
 import aeskit.xts
 from aeskit import implementations, keys
 from aeskit._native import ffi, lib
-from aeskit.answers.engine import Call, Engine, Unsupported
+from aeskit.answers.engine import Call, Engine, Unsupported, counting_down
 from aeskit.bits import from_le, xor
 from aeskit.cpu import detect
 from aeskit.implementations import INSTRUCTION_SETS, MissingFeature, choose
@@ -42,6 +42,8 @@ class Model(Engine):
         """By the mode's own file; lengths in bits by `bit_lengths`."""
         if call.strict and call.mode == "xts" and _equal_halves(call.key):
             raise Unsupported("has no rule against equal key halves, which IEEE 1619, annex B uses")
+        if call.down:
+            return counting_down(self, call)
         if call.bits is not None:
             return self._bits(call)
         bulk = len(call.data) >= _BULK and call.mode != "cbc"
@@ -62,7 +64,7 @@ class Model(Engine):
 
     def after(self, call: Call) -> bytes:
         """By the mode's own rule."""
-        if call.mode == "ctr":
+        if call.mode == "ctr" and not call.down:
             return ctr.next_counter(call.iv, len(call.data))
         ciphertext = self.crypt(call) if call.forward else call.data
         if call.mode == "cbc":
@@ -86,6 +88,9 @@ class Model(Engine):
         if call.mode == "ecb":
             one = a.encrypt if call.forward else a.decrypt
             return lambda iv, block: one(w, block)
+        if call.mode == "cts":
+            stolen: Any = cts.encrypt_message if call.forward else cts.decrypt_message
+            return lambda iv, text: stolen(a, w, iv, text, call.stealing)
         message = cbc.encrypt_message if call.forward else cbc.decrypt_message
         return lambda iv, block: message(a, w, iv, block)
 
@@ -109,17 +114,19 @@ class Peer(Engine):
 
     def crypt(self, call: Call) -> bytes:
         """By `aeskit.verify.peer`."""
-        return self._answer(call)[0]
+        return counting_down(self, call) if call.down else self._answer(call)[0]
 
     def after(self, call: Call) -> bytes:
         """By `aeskit.verify.peer`."""
-        after = self._answer(call)[1]
+        after = None if call.down else self._answer(call)[1]
         if after is None:
             raise Unsupported("nothing continues this message")
         return after
 
     def stepper(self, call: Call) -> Callable[[bytes, bytes], bytes]:
         """ECB contexts that stay; CBC's XOR beside them."""
+        if call.mode == "cts":
+            return super().stepper(call)
         cipher: Any = Cipher(algorithms.AES(call.key), modes.ECB())
         update = (cipher.encryptor() if call.forward else cipher.decryptor()).update
         if call.mode == "ecb":
@@ -219,6 +226,8 @@ class Native(Engine):
             raise Unsupported(f"no native {call.mode}")
         if call.bits is not None:
             raise Unsupported("a length that is no whole number of bytes: native code takes whole bytes")
+        if call.down:
+            raise Unsupported("a counter that goes down: native code counts up")
         return self._cipher(call.mode, call.key, call.stealing, call.strict)
 
     def _make(self, mode: str, key: bytes, stealing: str, strict: bool) -> Any:

@@ -11,6 +11,7 @@ from aeskit.models import aes
 from aeskit.models.arithmetic import choose
 from aeskit.trace import Recorder, Step, Trace
 from aeskit.vectors import TestVector
+from aeskit.vectors.test_vector import DECREMENTS
 
 _AES = "FIPS 197"
 _BYTES = ("key", "iv", "plaintext", "ciphertext", "iv_after", "schedule")
@@ -19,11 +20,14 @@ _BYTES = ("key", "iv", "plaintext", "ciphertext", "iv_after", "schedule")
 def trace(vector: TestVector, direction: str = "") -> Trace:
     """The model's steps for a vector in one direction: its own, or encryption.
 
-    ValueError for what the models do not trace: lengths in bits, several data units, Monte Carlo tests.
+    ValueError for what the models do not trace: lengths in bits, several data units, Monte Carlo tests,
+    counters that go down.
     """
     direction = direction or vector.direction or "encrypt"
     if vector.bits is not None or vector.unit_bits is not None or vector.iterations > 1:
         raise ValueError("only one message of whole bytes, sent through once, is shown step by step")
+    if DECREMENTS in vector.flags:
+        raise ValueError("a counter that goes down is not shown step by step")
     recorder = Recorder()
     title = f"{vector.name}: {vector.mode}, {direction}"
     if vector.mode == "keys":

@@ -15,7 +15,7 @@ from typing import Any
 
 from aeskit import bits
 from aeskit.vectors.registry import Head
-from aeskit.vectors.test_vector import SECTOR_NUMBER, STEALING, TestVector
+from aeskit.vectors.test_vector import DECREMENTS, SECTOR_NUMBER, STEALING, TestVector
 
 ALGORITHMS = {"ACVP-AES-ECB": ("ecb", ""), "ACVP-AES-CBC": ("cbc", ""), "ACVP-AES-CTR": ("ctr", "")}
 ALGORITHMS |= {f"ACVP-AES-CBC-{form}": ("cts", form) for form in STEALING}
@@ -25,7 +25,7 @@ ALGORITHMS |= {"ACVP-AES-XTS": ("xts", "")}
 BY_ANSWERER = "IvByAnswerer"
 """Flag: the IV stands in the answer, for whoever answers makes it."""
 
-FLAGS = {"CounterTest", "CounterOverflow", "CounterDecrements", BY_ANSWERER, SECTOR_NUMBER}
+FLAGS = {"CounterTest", "CounterOverflow", DECREMENTS, BY_ANSWERER, SECTOR_NUMBER}
 """Flags that fields of the format say."""
 
 _SET = re.compile(r"ACVP-AES-[\w-]+ ([\d.]+), vsId (\d+)")
@@ -124,7 +124,7 @@ def _group(number: int, tests: list[_Tests], kind: Kind) -> dict[str, Any]:
         group |= {"direction": first.direction, "keyLen": first.key_bits}
         if counter:
             group["overflow"] = "CounterOverflow" in first.flags
-            group["incremental"] = "CounterDecrements" not in first.flags
+            group["incremental"] = DECREMENTS not in first.flags
         if first.mode == "xts":
             group["payloadLen"] = first.length_bits
             group["tweakMode"] = "number" if SECTOR_NUMBER in first.flags else "hex"

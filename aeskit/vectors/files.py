@@ -12,7 +12,7 @@ from pathlib import Path
 from aeskit.vectors import registry
 from aeskit.vectors.registry import Format, Head
 from aeskit.vectors.source import Openable, Source, VectorError
-from aeskit.vectors.test_vector import TestVector
+from aeskit.vectors.test_vector import DECREMENTS, TestVector
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,8 @@ def text_pieces(
     refused = Refused()
     for vector in vectors:
         reason = entry.refuses(vector)
+        if not reason and DECREMENTS in vector.flags and not entry.counts_down:
+            reason = "a counter that goes down has no place"
         if not reason and kept and entry.same(vector) != entry.same(kept[0]):
             reason = f"a file has one of {entry.same(kept[0])}, {entry.same(vector)}"
         if reason:

@@ -75,6 +75,8 @@ class Format:
     """Which fields of a vector that is written are left out."""
     same: Callable[[TestVector], object] = _anything
     """What must be equal for all vectors of one file: its mode, where a file has one."""
+    counts_down: bool = False
+    """Whether it can say that a counter goes down: without that the vector would be a wrong one."""
     answers: bool = False
     """Whether a file of it has answers alone, and is read with the file of its questions."""
 

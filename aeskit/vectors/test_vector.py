@@ -12,6 +12,8 @@ MONTE_CARLO = 1000
 """Iterations of one Monte Carlo answer (AESAVS, 6.4)."""
 SECTOR_NUMBER = "SectorNumber"
 """Flag: the tweak is a data unit's number, which some formats write as a number."""
+DECREMENTS = "CounterDecrements"
+"""Flag: the counter of CTR goes down by one from block to block."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Monte Carlo tests, against AESAVS's loops written out once more, and a published answer."""
+"""Monte Carlo tests, against AESAVS's loops written out once more, and published answers."""
 
 from dataclasses import replace
 
@@ -72,6 +72,101 @@ def test_the_first_answer_of_cavp_ecb_128():
     assert following.key.hex() == "c459caeebf2c42586c01666a9334b97b"
 
 
+TRACES = [
+    # NIST's server, its inner loop told with key, IV and text of zeros: usnistgov/ACVP, issues 690 and 694.
+    (
+        "CS3",
+        "encrypt",
+        16,
+        "F795BD4A52E29ED713D313FA20E98DBC66E94BD4EF8A2C3B",
+        "7187BFD1F3F23F0A34559761B6027FEBA10CF66D0FDDF340",
+        "618788F0FCBC7454263DC66DDAEF0F00F27F5A7A1FF55C0E",
+        "EF6A61CB9950A60FE3F49D3E84B1E18C53CFB6FAD1ACD7AF",
+    ),
+    (
+        "CS3",
+        "encrypt",
+        24,
+        "52F674B7B9030FDAB13D18DC214EB331AAE06992ACBF52A3",
+        "CD1B9B5FE22272B5D248EE59C6770490184E27FC9889994F",
+        "46D478A77E60ABD00017DA5F58AA9583B8583D243DBF0173",
+        "761EEDC4AEC33F870486F14ABF138DB6415DE011BEF59985",
+        "AE7E4DD3A499814EBB22DAC97784F9CF3AE641EA573E60AA",
+    ),
+    (
+        "CS3",
+        "decrypt",
+        16,
+        "713F95B5533DB9A16C410B44E82EE36F140F0F1011B5223D",
+        "3B42E5290EAB9E537B60C809A8B4142265309AA542889B9C",
+        "FF07CC77B0500259E2D15B8A80F52E23ECCA88672491CA74",
+        "11106CBA7F89576BA266AEE367BC47AB0C92FF5042047CD6",
+        "2501B26F32B3EEB439DDC5EB169D07CE66B1D578481105C7",
+        "2DC4811A51852FC7A057857EB04E0FCE6BC218CA7AEFCA58",
+    ),
+    (
+        "CS1",
+        "encrypt",
+        16,
+        "66E94BD4EF8A2C3BF795BD4A52E29ED713D313FA20E98DBC",
+        "A10CF66D0FDDF340F800D5A85882F8029F6B44A40D9BF012",
+    ),
+]
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: " ".join(map(str, trace[:3])))
+def test_stealing_against_the_server_s_own_trace(trace):
+    stealing, direction, size, *results = trace
+    given = "plaintext" if direction == "encrypt" else "ciphertext"
+    asks = "ciphertext" if direction == "encrypt" else "plaintext"
+    texts = {given: bytes(24)}
+    vector = TestVector("0", "cts", bytes(size), bytes(16), **texts, stealing=stealing, asks=asks)
+    for engine in select(())[0]:
+        for count in range(2, len(results) + 1):
+            answer, following = monte_carlo.run(engine, replace(vector, iterations=count), direction)
+            assert answer.hex().upper() == results[count - 1]
+            assert following.iv == answer[:16]
+            assert getattr(following, given).hex().upper() == results[count - 2]
+
+
+def test_the_key_that_stealing_changes():
+    """AES_KEY_SHUFFLE of the specification, its cases written out."""
+    for size in (16, 24, 32):
+        key = bytes(range(size))
+        vector = TestVector("0", "cts", key, bytes(16), bytes(24), stealing="CS2", asks="ciphertext")
+        (before, _), (last, following) = (
+            monte_carlo.run(Peer(), replace(vector, iterations=count), "encrypt") for count in (2, 3)
+        )
+        mask = {16: last[:16], 24: before[16:] + last[:16], 32: before[:16] + last[:16]}[size]
+        assert following.key == xor(key, mask)
+
+
+def test_a_stealing_question_becomes_answers_that_check():
+    vector = TestVector(
+        "tcId 1",
+        "cts",
+        bytes(24),
+        bytes(16),
+        bytes(40),
+        stealing="CS1",
+        direction="encrypt",
+        asks="ciphertext",
+        iterations=1000,
+    )
+    answered = list(respond([vector], Peer(), outer=3))
+    source = Source(text="".join(text_pieces([vector], "acvp", title="x")[0]))
+    source.companions = [Source(text="".join(text_pieces(answered, "acvp-response", title="x")[0]))]
+    back = list(stream(recognise(source), source))
+    assert [item.ciphertext for item in back] == [item.ciphertext for item in answered]
+    assert [row.counts for row in check(back, select(("aesni_avx", "cryptography"))[0])] == [
+        {Status.PASSED: 3},
+        {Status.PASSED: 3},
+    ]
+    broken = [answered[0], replace(answered[1], iv=bytes(16))]
+    (row,) = check(broken, [Peer()])
+    assert row.counts == {Status.PASSED: 1, Status.FAILED: 1}
+
+
 @pytest.mark.parametrize("form", ["acvp", "cavp"])
 def test_questions_become_a_file_that_checks(form):
     questions = [
@@ -107,7 +202,11 @@ def test_a_key_that_does_not_follow_is_found():
 
 def test_other_modes_have_none():
     vector = replace(question("ecb", "encrypt"), mode="ctr", iv=bytes(16))
-    with pytest.raises(Unsupported, match="AESAVS has no Monte Carlo test of ctr"):
+    with pytest.raises(Unsupported, match="there is no Monte Carlo test of ctr"):
         monte_carlo.run(Peer(), vector, "encrypt")
     with pytest.raises(ValueError, match="must be one block, not 32 bytes"):
         monte_carlo.run(Peer(), replace(question("ecb", "encrypt"), plaintext=bytes(32)), "encrypt")
+    zeros = bytes(16), bytes(16), bytes(17)
+    bits = TestVector("0", "cts", *zeros, stealing="CS1", bits=130, asks="ciphertext")
+    with pytest.raises(Unsupported, match="Monte Carlo test of a length that is no whole number of bytes"):
+        monte_carlo.run(Model(), bits, "encrypt")

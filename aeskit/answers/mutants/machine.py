@@ -10,6 +10,7 @@ from aeskit.answers.check import Checker, Status
 from aeskit.answers.emulated import Emulated
 from aeskit.machine.loader import Image
 from aeskit.vectors import TestVector
+from aeskit.vectors.test_vector import DIRECTIONS
 from aeskit.verify import mutants_make, proofs
 from aeskit.verify.emulated import EmulatedRunner
 from aeskit.verify.mutants import sample
@@ -43,7 +44,9 @@ class MachineKiller:
 
     def kills(self, vectors: Sequence[TestVector]) -> Iterator[int]:
         """The numbers of the vectors that are not answered right, or not within bounds, with the change."""
-        checker = Checker(Emulated(self.row.instruction_set, self.runner))
+        # The other direction is another function, in which nothing is changed.
+        directions = (self.row.direction,) if self.row.direction in DIRECTIONS else DIRECTIONS
+        checker = Checker(Emulated(self.row.instruction_set, self.runner), directions)
         for number, vector in enumerate(vectors):
             if vector.mode != self.mode:
                 continue

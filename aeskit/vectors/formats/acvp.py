@@ -16,10 +16,10 @@ from aeskit.vectors.fields import Reader, vector
 from aeskit.vectors.json_stream import Fields, JsonStream
 from aeskit.vectors.registry import Format, holds
 from aeskit.vectors.source import Source
-from aeskit.vectors.test_vector import MONTE_CARLO, SECTOR_NUMBER, TestVector
+from aeskit.vectors.test_vector import DECREMENTS, MONTE_CARLO, SECTOR_NUMBER, TestVector
 
 _GROUP_FIELDS = ("testType", "direction", "keyLen", "payloadLen", "dataUnitLen", "tweakMode")
-_GROUP_FLAGS = {"overflow": {True: "CounterOverflow"}, "incremental": {False: "CounterDecrements"}}
+_GROUP_FLAGS = {"overflow": {True: "CounterOverflow"}, "incremental": {False: DECREMENTS}}
 
 
 def read(source: Source) -> Iterator[TestVector]:
@@ -275,6 +275,7 @@ FORMATS = [
         refuses=lambda item: "an answer is asked for, not there" if item.asks else refuses(item),
         drops=_DROPS,
         same=same,
+        counts_down=True,
         answers=True,
     ),
     Format(
@@ -285,6 +286,7 @@ FORMATS = [
         refuses=lambda item: "an answer is asked for, not there" if item.asks else refuses(item),
         drops=_DROPS,
         same=same,
+        counts_down=True,
     ),
     Format(
         "acvp",
@@ -295,5 +297,6 @@ FORMATS = [
         refuses=refuses,
         drops=_DROPS,
         same=same,
+        counts_down=True,
     ),
 ]

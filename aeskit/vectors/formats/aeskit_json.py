@@ -121,5 +121,12 @@ def _indented(value: dict[str, Any], depth: int) -> str:
 
 
 FORMATS = [
-    Format("aeskit", "aeskit's own JSON", read, write, recognises=lambda head: '"aeskit_vectors"' in head)
+    Format(
+        "aeskit",
+        "aeskit's own JSON",
+        read,
+        write,
+        recognises=lambda head: '"aeskit_vectors"' in head,
+        counts_down=True,
+    )
 ]

@@ -3,10 +3,12 @@
 import json
 
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from vector_samples import B, K
 
+from aeskit.answers import show
 from aeskit.answers.check import Status, check
-from aeskit.answers.engines import Model, Peer
+from aeskit.answers.engines import Model, Peer, select
 from aeskit.answers.respond import respond
 from aeskit.vectors import VectorError, read
 from aeskit.vectors.files import group, stream, text_pieces
@@ -57,9 +59,70 @@ def test_counter_tests_keep_their_flags():
     assert vector.flags == ("CounterTest", "CounterOverflow", "CounterDecrements")
     made = json.loads("".join(text_pieces([vector], "acvp", title="x")[0]))[1]["testGroups"][0]
     assert (made["testType"], made["overflow"], made["incremental"]) == ("CTR", True, False)
-    answered = list(respond([vector], Peer()))
-    (row,) = check(answered, [Model()])
-    assert row.reasons == {"a counter that decrements": 1}
+
+
+@pytest.mark.parametrize("length", [384, 333])
+def test_a_counter_that_goes_down(length):
+    """From 1 past 0 to the greatest, against ECB of each counter block written out."""
+    size = -(-length // 8)
+    text = (bytes(range(47)) + b"\x80")[:size]
+    text = text[:-1] + bytes([text[-1] & 0xFF << -length % 8])
+    tests = [{"tcId": 1, "key": K, "iv": "00" * 15 + "01", "pt": text.hex(), "payloadLen": length}]
+    group_ = grouped(testType="CTR", overflow=True, incremental=False, tests=tests)
+    asked, _ = stored(vector_set("ACVP-AES-CTR", [group_]))
+    cipher = Cipher(algorithms.AES(bytes.fromhex(K)), modes.ECB()).encryptor()
+    stream_ = cipher.update(bytes(15) + b"\x01" + bytes(16) + b"\xff" * 16)
+    wanted = bytes(x ^ y for x, y in zip(text, stream_, strict=False))
+    wanted = wanted[:-1] + bytes([wanted[-1] & 0xFF << -length % 8])
+    (answered,) = respond(asked, Model())
+    assert answered.ciphertext == wanted
+    model, peer, *native = check([answered], select(())[0])
+    assert model.counts == {Status.PASSED: 1}
+    assert peer.counts == {Status.UNSUPPORTED if length % 8 else Status.PASSED: 1}
+    reason = "a length that is no whole number of bytes: native code takes whole bytes"
+    reason = reason if length % 8 else "a counter that goes down: native code counts up"
+    assert [row.reasons for row in native] == [{reason: 1}] * len(native)
+    (back,), _ = stored(vector_set("ACVP-AES-CTR", [group_]), response([answered]))
+    assert back == answered
+    with pytest.raises(ValueError, match="a counter that goes down has no place"):
+        text_pieces([answered], "python", title="x")
+    if length % 8 == 0:
+        with pytest.raises(ValueError, match="a counter that goes down is not shown"):
+            show.trace(answered)
+
+
+ZEROS = "00" * 16
+CS3 = [
+    # Of NIST's sample of ACVP-AES-CBC-CS3 1.0 (usnistgov/ACVP-Server, vsId 42): tcId 1, 8 and 32.
+    (
+        878,
+        ZEROS,
+        "F34481EC3CC627BACD5DC3FB08F273E6",
+        "0336763E966D92595A567CC9CE537F5ED9492AAFC53406FCD852F32A99EE0AC0D2AD6EF1A3F88079814A8E7083AB12EB"
+        "32B87718A3F8DC0839AEC546C15F2B9AAA4878DB99D51BA3C51F53CFF960F8F7BCF6A2A813543D0655E4ABBD44F7724A"
+        "86A8C7D4AD2BEDFFDBB170D5526C",
+    ),
+    (
+        241,
+        "B6364AC4E1DE1E285EAF144A2415F7A0",
+        "",
+        "D95555079C6DF19816276E450DE14A225D9B05578FC944B3CF1CCF0E746C80",
+    ),
+    (213, ZEROS, "E0", "76DD34AA2FFEF2FE8AAD60774D273944F031D4D74F5DCBF39DAAF8"),
+]
+
+
+def test_stealing_at_lengths_in_bits_by_nist():
+    tests = [
+        {"tcId": n, "iv": ZEROS, "key": key, "pt": text.ljust(len(answer), "0"), "payloadLen": bits}
+        for n, (bits, key, text, answer) in enumerate(CS3)
+    ]
+    answers = [{"tcId": n, "ct": answer} for n, (*_, answer) in enumerate(CS3)]
+    expected = {"vsId": 5, "testGroups": [{"tgId": 1, "tests": answers}]}
+    found, notes = stored(vector_set("ACVP-AES-CBC-CS3", [grouped(tests=tests)]), json.dumps(expected))
+    assert (len(found), notes) == (3, [])
+    (row,) = check(found, [Model()])
+    assert row.counts == {Status.PASSED: 3}
 
 
 def test_several_data_units():
