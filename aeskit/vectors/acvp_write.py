@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 from itertools import groupby
@@ -58,13 +58,25 @@ def same(item: TestVector) -> str:
     return next(name for name, mode in ALGORITHMS.items() if mode == (item.mode, item.stealing))
 
 
+def set_number(vectors: Sequence[TestVector]) -> tuple[str, str] | None:
+    """Revision and vsId that all vectors were read with."""
+    sources = {item.source for item in vectors}
+    found = _SET.fullmatch(sources.pop()) if len(sources) == 1 else None
+    return (found[1], found[2]) if found else None
+
+
+def numbers(item: TestVector) -> tuple[int, int] | None:
+    """tgId and tcId that a vector was read with."""
+    found = _CLAUSE.fullmatch(item.clause)
+    return (int(found[1]), int(found[2])) if found else None
+
+
 def write(vectors: Iterable[TestVector], head: Head, kind: Kind) -> Iterator[str]:
     """The header and the vector set, a group at a time."""
     everything = _with_directions(vectors)
     algorithm = same(everything[0]) if everything else "ACVP-AES-ECB"
-    found = _SET.fullmatch(everything[0].source) if everything else None
     several = any(item.unit_bits for item in everything)
-    revision, identity = found.groups() if found else ("2.0" if several else "1.0", "1")
+    revision, identity = set_number(everything) or ("2.0" if several else "1.0", "1")
     fields: dict[str, Any] = {"vsId": int(identity)}
     if kind is not Kind.RESPONSE:
         fields |= {"algorithm": algorithm, "revision": revision, "isSample": True}
@@ -85,9 +97,9 @@ def _with_directions(vectors: Iterable[TestVector]) -> list[TestVector]:
 
 
 def _groups(vectors: list[TestVector]) -> Iterator[tuple[int, list[_Tests]]]:
-    numbered = [_CLAUSE.fullmatch(item.clause) for item in vectors]
+    numbered = [numbers(item) for item in vectors]
     if all(numbered):
-        both = [(int(found[1]), int(found[2])) for found in numbered if found]
+        both = [found for found in numbered if found]
     else:
         traits = [_traits(item) for item in vectors]
         order = {trait: number for number, trait in enumerate(dict.fromkeys(traits), 1)}

@@ -143,10 +143,11 @@ def text_pieces(
             refused.setdefault(reason, []).append(vector.name)
         else:
             kept.append(vector)
-            refused.dropped.update(entry.drops(vector))
     if refused and not kept:
         raise ValueError(f"{entry.title} can hold none of these vectors: {'; '.join(refused)}")
-    return entry.write(kept, Head(title, flags or {})), refused
+    head = Head(title, flags or {})
+    refused.dropped.update(entry.drops(kept, head))
+    return entry.write(kept, head), refused
 
 
 def _set(entry: Format, source: Source) -> VectorSet:

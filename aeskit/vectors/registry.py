@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -25,6 +25,7 @@ class Head:
 
 Read = Callable[[Source], Iterator[TestVector]]
 Write = Callable[[Iterable[TestVector], Head], Iterator[str]]
+Drops = Callable[[Sequence[TestVector], Head], Iterator[str]]
 
 
 def _takes_all(vector: TestVector) -> str:
@@ -35,23 +36,46 @@ def _anything(vector: TestVector) -> object:
     return None
 
 
-FIELDS = ("direction", "pieces", "iv_after", "flags", "comment", "expects")
+FIELDS = ("name", "source", "clause", "direction", "pieces", "iv_after", "flags", "comment", "expects")
 """Of a vector, what not every format has a place for."""
 
 
-def holds(*names: str, flags: Iterable[str] = ()) -> Callable[[TestVector], tuple[str, ...]]:
-    """A format's `drops`, by the `FIELDS` that it has a place for, and the `flags` if not all."""
+def _never_numbered(vectors: Sequence[TestVector]) -> bool:
+    return False
+
+
+def holds(
+    *names: str,
+    flags: Iterable[str] = (),
+    titled: bool = True,
+    numbered: Callable[[Sequence[TestVector]], bool] = _never_numbered,
+) -> Drops:
+    """A format's `drops`, by the `FIELDS` that it has a place for, and the `flags` if not all.
+
+    A file that is `titled` tells of the source that all its vectors have; vectors that are `numbered` as the
+    format numbers them keep their names and clauses.
+    """
     known = set(flags)
 
-    def drops(vector: TestVector) -> tuple[str, ...]:
-        said = [name for name in FIELDS if name not in names and getattr(vector, name) not in (None, "", ())]
-        return tuple(name for name in said if name != "flags" or set(vector.flags) - known)
+    def lost(vector: TestVector, held: set[str], title: str) -> Iterator[str]:
+        for name in FIELDS:
+            said = getattr(vector, name)
+            place = name in held or (name == "source" and titled and said == title)
+            place = place or (name == "clause" and "name" in held and said == vector.name)
+            place = place or (name == "flags" and known >= set(vector.flags))
+            if said not in (None, "", ()) and not place:
+                yield name
+
+    def drops(vectors: Sequence[TestVector], head: Head) -> Iterator[str]:
+        held = {*names, *(("name", "clause") if numbered(vectors) else ())}
+        for vector in vectors:
+            yield from lost(vector, held, head.title)
 
     return drops
 
 
-def _leaves_nothing(vector: TestVector) -> tuple[str, ...]:
-    return ()
+def _leaves_nothing(vectors: Sequence[TestVector], head: Head) -> Iterator[str]:
+    return iter(())
 
 
 def _never(head: str) -> bool:
@@ -71,8 +95,8 @@ class Format:
     """Whether a file's first 64 K characters are of this format."""
     refuses: Callable[[TestVector], str] = _takes_all
     """Why a vector cannot be written; empty if it can."""
-    drops: Callable[[TestVector], tuple[str, ...]] = _leaves_nothing
-    """Which fields of a vector that is written are left out."""
+    drops: Drops = _leaves_nothing
+    """The fields that are left out of the vectors that are written: a name as often as it is."""
     same: Callable[[TestVector], object] = _anything
     """What must be equal for all vectors of one file: its mode, where a file has one."""
     counts_down: bool = False

@@ -7,14 +7,24 @@ AES-ECB, -CBC, -CBC-CS1 to -CS3, -CTR (counter tests, lengths in bits, IVs made 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from aeskit import bits
-from aeskit.vectors.acvp_write import ALGORITHMS, BY_ANSWERER, FLAGS, Kind, refuses, same, write
+from aeskit.vectors.acvp_write import (
+    ALGORITHMS,
+    BY_ANSWERER,
+    FLAGS,
+    Kind,
+    numbers,
+    refuses,
+    same,
+    set_number,
+    write,
+)
 from aeskit.vectors.fields import Reader, vector
 from aeskit.vectors.json_stream import Fields, JsonStream
-from aeskit.vectors.registry import Format, holds
+from aeskit.vectors.registry import Format, Head, holds
 from aeskit.vectors.source import Source
 from aeskit.vectors.test_vector import DECREMENTS, MONTE_CARLO, SECTOR_NUMBER, TestVector
 
@@ -263,7 +273,13 @@ def _is_answers(head: str) -> bool:
     return _is_acvp(head) and '"testGroups"' in head and not re.search(r'"(testType|direction|keyLen)"', head)
 
 
-_DROPS = holds("direction", flags=FLAGS)
+def _drops(vectors: Sequence[TestVector], head: Head) -> Iterator[str]:
+    """The number of a vector set is what it says of a source."""
+    names = ("direction", "source") if set_number(vectors) else ("direction",)
+    return holds(*names, flags=FLAGS, titled=False, numbered=lambda items: all(map(numbers, items)))(
+        vectors, head
+    )
+
 
 FORMATS = [
     Format(
@@ -273,7 +289,7 @@ FORMATS = [
         lambda vectors, head: write(vectors, head, Kind.EXPECTED),
         recognises=_is_answers,
         refuses=lambda item: "an answer is asked for, not there" if item.asks else refuses(item),
-        drops=_DROPS,
+        drops=_drops,
         same=same,
         counts_down=True,
         answers=True,
@@ -284,7 +300,7 @@ FORMATS = [
         None,
         lambda vectors, head: write(vectors, head, Kind.RESPONSE),
         refuses=lambda item: "an answer is asked for, not there" if item.asks else refuses(item),
-        drops=_DROPS,
+        drops=_drops,
         same=same,
         counts_down=True,
     ),
@@ -295,7 +311,7 @@ FORMATS = [
         lambda vectors, head: write(vectors, head, Kind.QUESTIONS),
         recognises=_is_acvp,
         refuses=refuses,
-        drops=_DROPS,
+        drops=_drops,
         same=same,
         counts_down=True,
     ),

@@ -8,7 +8,7 @@ hexadecimal or ``DataUnitSeqNumber``, little-endian in 16 bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from aeskit import bits
@@ -182,7 +182,7 @@ def _title(source: Source, comments: str) -> str:
 
 
 def write(vectors: Iterable[TestVector], head: Head) -> Iterator[str]:
-    """A section a direction, both where a vector asks for none; COUNT from 0 in each, the order kept."""
+    """A section a direction, both where a vector asks for none; COUNT as it was read, else from 0 in each."""
     everything = list(vectors)
     mode = everything[0].mode.upper() if everything else "ECB"
     monte_carlo = any(item.iterations > 1 for item in everything)
@@ -193,8 +193,18 @@ def write(vectors: Iterable[TestVector], head: Head) -> Iterator[str]:
         if not items:
             continue
         yield f"\n[{section.upper()}]\n"
-        for number, item in enumerate(items):
+        for number, item in zip(_counts(items, section) or range(len(items)), items, strict=True):
             yield "\n" + _text(item, section, number)
+
+
+def _counts(items: Sequence[TestVector], section: str) -> list[int]:
+    """The numbers that the vectors of a section were read with, if all have one."""
+    found = [re.fullmatch(rf"{section} (\d{{1,9}})", item.name) for item in items]
+    return [int(match[1]) for match in found if match] if all(found) else []
+
+
+def _numbered(items: Sequence[TestVector]) -> bool:
+    return all(item.direction and _counts([item], item.direction) for item in items)
 
 
 def _text(item: TestVector, section: str, number: int) -> str:
@@ -235,7 +245,7 @@ FORMATS = [
         write,
         recognises=lambda head: bool(_BEGINS.search(head)),
         refuses=_refuses,
-        drops=holds("direction", flags=[SECTOR_NUMBER]),
+        drops=holds("direction", flags=[SECTOR_NUMBER], numbered=_numbered),
         same=lambda item: (
             item.mode + (" MCT" if item.iterations > 1 else "") + (" questions" if item.asks else "")
         ),

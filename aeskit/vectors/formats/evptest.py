@@ -191,6 +191,6 @@ FORMATS = [
         write,
         recognises=lambda head: bool(re.search(r"(?m)^Cipher[ \t]*+=", head)),
         refuses=_refuses,
-        drops=holds("direction", "iv_after", "flags", "comment", "expects"),
+        drops=holds("name", "direction", "iv_after", "flags", "comment", "expects"),
     )
 ]

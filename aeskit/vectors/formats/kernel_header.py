@@ -273,6 +273,6 @@ FORMATS = [
         write,
         recognises=lambda head: _STRUCT in head,
         refuses=_refuses,
-        drops=holds("iv_after", "comment"),
+        drops=holds("name", "iv_after", "comment"),
     )
 ]

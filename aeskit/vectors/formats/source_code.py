@@ -10,7 +10,7 @@ from aeskit.vectors.test_vector import TestVector
 
 _BYTES = ("key", "iv", "plaintext", "ciphertext", "iv_after", "schedule")
 _TEXTS = ("name", "mode", "stealing", "direction", "comment")
-_DROPS = holds("direction", "iv_after", "comment")
+_DROPS = holds("name", "direction", "iv_after", "comment")
 _NUMBERS = ("bits", "unit_bits", "iterations")
 
 

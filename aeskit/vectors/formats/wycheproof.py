@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from aeskit.vectors.fields import Reader, vector
@@ -143,7 +143,7 @@ def write(vectors: Iterable[TestVector], head: Head) -> Iterator[str]:
         "testGroups": [],
     }
     yield json.dumps(start, indent=2, ensure_ascii=False).removesuffix("[]\n}") + "["
-    numbered = all(_NUMBERED.fullmatch(item.name) for item in everything)
+    numbered = _numbered(everything)
     number, separator = 0, ""
     for (size, origin), items in groups.items():
         numbers = [int(item.name[5:]) if numbered else number + at for at, item in enumerate(items, 1)]
@@ -155,17 +155,22 @@ def write(vectors: Iterable[TestVector], head: Head) -> Iterator[str]:
             "source": {"name": name, "version": version},
             "keySize": size,
             "ivSize": 128,
-            "tests": [_item(at, item) for at, item in zip(numbers, items, strict=True)],
+            "tests": [_item(at, item, numbered) for at, item in zip(numbers, items, strict=True)],
         }
         yield separator + "\n" + json.dumps(group, indent=2, ensure_ascii=False)
         separator = ","
     yield "\n]}\n"
 
 
-def _item(number: int, item: TestVector) -> dict[str, Any]:
+def _numbered(items: Sequence[TestVector]) -> bool:
+    return all(_NUMBERED.fullmatch(item.name) for item in items)
+
+
+def _item(number: int, item: TestVector, numbered: bool) -> dict[str, Any]:
+    named = item.name if numbered or not item.comment else f"{item.name}: {item.comment}"
     return {
         "tcId": number,
-        "comment": item.comment or item.name,
+        "comment": item.comment if numbered and item.comment else named,
         "flags": list(item.flags),
         "key": item.key.hex(),
         "iv": item.iv.hex(),
@@ -197,6 +202,6 @@ FORMATS = [
             and ('"schema"' in head or '"numberOfTests"' in head)
         ),
         refuses=_refuses,
-        drops=holds("flags", "comment"),
+        drops=holds("name", "source", "flags", "comment", numbered=_numbered),
     )
 ]

@@ -298,16 +298,17 @@ FULL = TestVector(
 )
 DROPPED = {
     "aeskit": set(),
-    "cavp": {"pieces", "iv_after", "flags", "comment"},
-    "acvp": {"pieces", "iv_after", "flags", "comment"},
-    "acvp-expected": {"pieces", "iv_after", "flags", "comment"},
-    "acvp-response": {"pieces", "iv_after", "flags", "comment"},
-    "evptest": {"pieces"},
-    "kernel": {"direction", "pieces", "flags"},
-    "c": {"pieces", "flags"},
-    "rust": {"pieces", "flags"},
-    "python": {"pieces", "flags"},
+    "cavp": {"name", "source", "clause", "pieces", "iv_after", "flags", "comment"},
+    "acvp": {"name", "source", "clause", "pieces", "iv_after", "flags", "comment"},
+    "acvp-expected": {"name", "source", "clause", "pieces", "iv_after", "flags", "comment"},
+    "acvp-response": {"name", "source", "clause", "pieces", "iv_after", "flags", "comment"},
+    "evptest": {"source", "clause", "pieces"},
+    "kernel": {"source", "clause", "direction", "pieces", "flags"},
+    "c": {"source", "clause", "pieces", "flags"},
+    "rust": {"source", "clause", "pieces", "flags"},
+    "python": {"source", "clause", "pieces", "flags"},
 }
+ALWAYS = {"name", "source", "clause"}
 
 
 @pytest.mark.parametrize("form", DROPPED)
@@ -315,10 +316,36 @@ def test_fields_without_a_place_are_counted(form):
     plain = replace(FULL, name="two", pieces=(), flags=(), comment="", iv_after=None, direction="")
     pieces, refused = text_pieces([FULL, plain, replace(FULL, name="three")], form, title="x")
     assert refused == {}
-    assert refused.dropped == dict.fromkeys(DROPPED[form], 2)
+    assert refused.dropped == {name: 3 if name in ALWAYS else 2 for name in DROPPED[form]}
     text = "".join(pieces)
+    assert ("three" in text) == ("name" not in DROPPED[form])
     assert ("a comment" in text) == ("comment" not in DROPPED[form])
     assert ("Edge" in text) == ("flags" not in DROPPED[form])
+
+
+def test_provenance_that_a_format_says_is_not_left_out():
+    """A title that is the source of all, and the numbers that the format itself gave."""
+    for form in ("cavp", "evptest", "kernel", "c", "rust", "python"):
+        pieces, refused = text_pieces([replace(FULL, clause="one")], form, title="here")
+        assert "here" in "".join(pieces)
+        assert "source" not in refused.dropped
+        assert refused.dropped["clause"] == refused.dropped["name"]
+    unit = next(item for item in SETS["xts"] if item.bits is None and item.unit_bits is None)
+    plain = replace(unit, iv_after=None, pieces=(), flags=())
+    numbered = {
+        "cavp": replace(plain, name="encrypt 7", clause="ENCRYPT, COUNT 7", direction="encrypt", comment=""),
+        "acvp": replace(plain, name="tcId 9", clause="tgId 2, tcId 9", comment=""),
+        "wycheproof": replace(plain, name="tcId 9", clause="tcId 9", source="someone 0.9"),
+    }
+    numbered["acvp"] = replace(numbered["acvp"], source="ACVP-AES-XTS 1.0, vsId 77")
+    for form, vector in numbered.items():
+        pieces, refused = text_pieces([vector], form, title=vector.source)
+        assert refused.dropped == {}
+        (back, *_) = read_text("".join(pieces))
+        assert (back.name, back.clause) == (vector.name, vector.clause)
+        assert back.source.startswith(vector.source)
+    mixed = [numbered["acvp"], plain]
+    assert text_pieces(mixed, "acvp", title="x")[1].dropped["clause"] == 2
 
 
 def test_flags_that_a_format_says_are_not_left_out():
