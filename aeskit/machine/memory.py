@@ -109,9 +109,14 @@ class Memory:
         return out
 
     def write_masked(self, address: int, data: Bytes, mask: NDArray[np.bool_]) -> None:
-        """Store the bytes whose `mask` is set."""
+        """Store the bytes whose `mask` is set; only those are touched."""
         for start, end in _runs(mask):
             self.write(address + start, data[start:end])
+
+    def write_merged(self, address: int, data: Bytes, mask: NDArray[np.bool_]) -> None:
+        """The same with all of them touched: those whose `mask` is clear are stored as they were."""
+        region, offset = self.find("write", address, len(data))
+        self.write(address, np.where(mask, data, region.data[offset : offset + len(data)]))
 
     def _nearest(self, address: int, size: int) -> str:
         if not self.regions:

@@ -167,7 +167,7 @@ for _word, _make, _arity in (("insert", _insert, 2), ("extract", _extract, 1)):
         (("i128", "f128", "i32x4:4", "f32x4:4", "i64x2:8", "f64x2:8"), 16),
         (("i32x8:4", "f32x8:4", "i64x4:8", "f64x4:8"), 32),
     ):
-        vector(*(_word + n for n in _names), kind=MOVE, arity=_arity)(_make(_bytes))
+        vector(*(_word + n for n in _names), kind=MOVE, arity=_arity, scattered=True)(_make(_bytes))
 
 
 def _zero_extend(small: int, large: int) -> Callable[..., Array]:

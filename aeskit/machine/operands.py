@@ -59,10 +59,11 @@ class Binder:
         must = entry.aligned or (self.ins.encoding == "legacy" and size == 16 and not entry.unaligned)
         if not must or size < 16:
             return address
+        k, number, chosen = self.state.k, self.ins.mask, (1 << size // (entry.element or size)) - 1
 
         def aligned() -> int:
             at = address()
-            if at % size:
+            if at % size and (not number or k[number] & chosen):  # a mask that selects nothing spares it too
                 raise MemoryFault(
                     "aligned access", at, size, f"must be a multiple of {size}: {self.ins.where()}"
                 )
@@ -101,9 +102,11 @@ class Binder:
         k, number, element, width = self.state.k, self.ins.mask, entry.element, operand.size
         if not number or entry.to_flags or entry.scattered or not element:
             return None
-        if operand.broadcast or entry.tile:  # all of it, for any element that takes of it
+        if operand.broadcast:  # all of it, for any element that takes of it
             ones = (1 << size // element) - 1
             return lambda: np.full(width, bool(k[number] & ones))
+        if entry.tile:
+            return lambda: spread(k[number], element, size).reshape(-1, width).any(axis=0)
         if width == size:
             return lambda: spread(k[number], element, size)
         if entry.sized:
@@ -174,9 +177,8 @@ class Binder:
         memory, address, size = self.memory, self.checked(operand, entry), operand.size
         if self.ins.mask:
             k, number, element = self.state.k, self.ins.mask, entry.element
-            return lambda out: memory.write_masked(
-                address(), out.reshape(-1), spread(k[number], element, out.size)
-            )
+            write = memory.write_merged if entry.scattered else memory.write_masked
+            return lambda out: write(address(), out.reshape(-1), spread(k[number], element, out.size))
         return lambda out: memory.write(address(), out.reshape(-1)[:size])
 
     # ---- General registers, memory and immediates as integers

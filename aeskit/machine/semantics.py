@@ -73,7 +73,7 @@ class Entry:
     to_mask: bool = False
     """The body gives a Boolean an element, for a mask register."""
     scattered: bool = False
-    """An element may come from any element of memory: a mask spares no load (SDM, class E4NF)."""
+    """A mask spares no access to memory: all of it is touched (SDM volume 2, 2.8: classes E4NF and E6NF)."""
     to_flags: bool = False
     """The body gives (zf, cf); sf, of, af and pf are cleared."""
 

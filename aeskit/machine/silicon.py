@@ -111,6 +111,10 @@ class Silicon:
         """What this CPU is known to do wrong with an instruction: nothing."""
         return ""
 
+    def faults_otherwise(self, _: object) -> bool:
+        """Whether a mask spares other faults than on silicon."""
+        return False
+
     @property
     def width(self) -> tuple[int, int]:
         """Vector registers, and bytes of each, that this CPU has: the rest of `Registers.v` stays 0."""

@@ -26,6 +26,7 @@ class Bochs:
 
     wrong = staticmethod(errata.wrong)
     avoids = errata.COUNTS
+    faults_otherwise = staticmethod(errata.faults_otherwise)
 
     def __init__(self, memory: Memory) -> None:
         """Map the regions; EmulatorMissing where the emulator cannot be had."""
