@@ -187,7 +187,7 @@ def make(
         return _misused(error)
     console.print(escape(f"{len(made)} vectors, {', '.join(made.flags)}"), highlight=False)
     if result:
-        proved = "no set is smaller" if result.smallest else "none of them can be left out"
+        proved = "no set is smaller" if result.smallest else f"{result.least} vectors at least are needed"
         console.print(f"they kill {len(result.killed):,} mutants, {proved}", highlight=False)
         for name in result.survivors:
             console.print(escape(f"survives: {name}"), highlight=False)

@@ -11,6 +11,9 @@ from aeskit.vectors import TestVector
 EFFORT = 200_000
 """Nodes of the search for a smaller set before it is given up."""
 
+Row = frozenset[int]
+"""The numbers of the vectors that kill one mutant."""
+
 
 @dataclass(frozen=True)
 class Minimal:
@@ -20,8 +23,13 @@ class Minimal:
     killed: tuple[str, ...]
     survivors: tuple[str, ...]
     """What no vector kills."""
-    smallest: bool
-    """Whether no smaller set is possible; else only that no vector of it can be left out."""
+    least: int
+    """Fewer vectors cannot kill as much: equal to their number where the set is proved smallest."""
+
+    @property
+    def smallest(self) -> bool:
+        """Whether no smaller set is possible; else only that no vector of it can be left out."""
+        return len(self.vectors) == self.least
 
 
 def killed(vectors: Sequence[TestVector], killer: Killer) -> bool:
@@ -32,40 +40,76 @@ def killed(vectors: Sequence[TestVector], killer: Killer) -> bool:
 def minimise(vectors: Sequence[TestVector], killers: Iterable[Killer]) -> Minimal:
     """The fewest vectors that kill every killer that they kill together."""
     rows = {killer.name: frozenset(killer.kills(vectors)) for killer in killers}
-    needed = {row for row in rows.values() if row}
-    # A mutant that dies wherever another one does needs no vector of its own.
-    rare = [row for row in needed if not any(other < row for other in needed)]
-    chosen, smallest = _cover(rare)
+    chosen, least = cover([row for row in rows.values() if row])
     return Minimal(
         tuple(vectors[number] for number in sorted(chosen)),
         tuple(name for name, row in rows.items() if row),
         tuple(name for name, row in rows.items() if not row),
-        smallest,
+        least,
     )
 
 
-def _cover(rows: list[frozenset[int]]) -> tuple[set[int], bool]:
-    """Numbers that meet every row: greedy first, then a search that proves or betters it."""
-    best = _greedy(rows)
-    budget = [EFFORT]
+def cover(rows: Iterable[frozenset[int]], effort: int = EFFORT) -> tuple[set[int], int]:
+    """Numbers that meet every row, and how many are needed at least: equal unless the search was given up."""
+    core, chosen = _reduced(set(rows))
+    found, least = _searched(core, effort)
+    return chosen | found, len(chosen) + least
 
-    def search(left: list[frozenset[int]], chosen: set[int]) -> None:
-        nonlocal best
-        budget[0] -= 1
+
+def _reduced(rows: set[Row]) -> tuple[list[Row], set[int]]:
+    """The rows that are left to be met by a choice, and the numbers about which there is none.
+
+    A row that contains another is met wherever that one is; a number is needless beside one that meets all
+    its rows and more; a row of one number has no other.
+    """
+    chosen: set[int] = set()
+    while True:
+        minimal: list[Row] = []
+        for row in sorted(rows, key=_order):
+            if not any(other <= row for other in minimal):
+                minimal.append(row)
+        numbers = _maximal(minimal)
+        alone = {number for row in minimal for number in row & numbers if len(row & numbers) == 1}
+        chosen |= alone
+        left = {row & numbers for row in minimal if not row & alone}
+        if left == rows:
+            return sorted(left, key=_order), chosen
+        rows = left
+
+
+def _maximal(rows: Sequence[Row]) -> set[int]:
+    meets: dict[int, set[int]] = {}
+    for at, row in enumerate(rows):
+        for number in row:
+            meets.setdefault(number, set()).add(at)
+    kept: list[int] = []
+    for number in sorted(meets, key=lambda number: (-len(meets[number]), number)):
+        if not any(meets[number] <= meets[other] for other in kept):
+            kept.append(number)
+    return set(kept)
+
+
+def _searched(rows: list[Row], effort: int) -> tuple[set[int], int]:
+    """Greedy first, then branch and bound, which proves or betters it within its effort."""
+    best, budget = _greedy(rows), effort
+
+    def search(left: list[Row], chosen: set[int]) -> None:
+        nonlocal best, budget
+        budget -= 1
         if not left:
             best = set(chosen)
             return
-        if budget[0] < 0 or len(chosen) + _disjoint(left) >= len(best):
+        if budget < 0 or len(chosen) + _disjoint(left) >= len(best):
             return
-        row = min(left, key=lambda row: (len(row), sorted(row)))
+        row = min(left, key=_order)
         for number in sorted(row, key=lambda number: (-sum(number in other for other in left), number)):
             search([other for other in left if number not in other], chosen | {number})
 
     search(rows, set())
-    return best, budget[0] >= 0
+    return best, len(best) if budget >= 0 else _disjoint(rows)
 
 
-def _greedy(rows: list[frozenset[int]]) -> set[int]:
+def _greedy(rows: list[Row]) -> set[int]:
     chosen: set[int] = set()
     left = list(rows)
     while left:
@@ -82,12 +126,16 @@ def _greedy(rows: list[frozenset[int]]) -> set[int]:
     return chosen
 
 
-def _disjoint(rows: list[frozenset[int]]) -> int:
+def _disjoint(rows: list[Row]) -> int:
     """Rows that share no number: each needs one of its own."""
     used: set[int] = set()
     count = 0
-    for row in sorted(rows, key=lambda row: (len(row), sorted(row))):
+    for row in sorted(rows, key=_order):
         if not used & row:
             used |= row
             count += 1
     return count
+
+
+def _order(row: Row) -> tuple[int, list[int]]:
+    return len(row), sorted(row)
