@@ -113,7 +113,8 @@ class EveryLength:
 
     def _start(self) -> list[Assumption]:
         multiple = self.contract.multiple
-        bits = ((LENGTH, 0, multiple - 1, 0),) if multiple > 1 else ()
+        zeros = (multiple & -multiple) - 1 & 0xFF
+        bits = ((LENGTH, 0, zeros, 0),) if zeros else ()
         known = self.prover._choices.get((self.function, self.contract.name), [])
         cases = Assumption(bits=bits).chosen([*known, *self.choices])
         low = -(-self.contract.minimum // multiple) * multiple
@@ -176,7 +177,11 @@ class EveryLength:
             return found
 
     def _least(self) -> int:
-        """A short length that the contract allows: for calls whose model is not asked."""
+        """A short length that the contract allows: the rest of a message is never less.
+
+        So the rest is a call that the contract knows, and what the contract assumes of a message of a stride
+        and so many bytes holds for all that are longer.
+        """
         return max(2 * BLOCK, -(-self.contract.minimum // BLOCK) * BLOCK)
 
     def _look(self, assumption: Assumption) -> tuple[int, int]:
@@ -253,11 +258,14 @@ class EveryLength:
     # ---- The induction
 
     def _close(self, blank: Closed, head: Head, stride: int) -> Closed:
+        if stride % self.contract.multiple:
+            rule = f"lengths are multiples of {self.contract.multiple}, so the rest is no call of its own"
+            raise NotClosed(f"a step does {stride} bytes, but {rule}")
         self.window = 3 * stride + 4 * BLOCK
         for _ in range(ROUNDS):
             outcomes = self._every_case(lambda a, h=head: self._pass(a, h, stride, blank.passes))
             dead = frozenset().union(*(outcome[0] for _, outcome in outcomes if outcome))
-            first = max(at for at, _ in outcomes)
+            first = max(stride + self._least(), *(at for at, _ in outcomes))
             shortest = (first - self.tail) // BLOCK * BLOCK
             if shortest < self.window:  # no pass may touch what the shortest lacks
                 self.window = shortest

@@ -100,3 +100,74 @@ def test_what_does_not_hold_for_every_length_does_not_close(tmp_path, init, step
     found = [*closed.findings, *failed]
     assert bool(found) == bool(finding), found
     assert not finding or any(re.search(finding, text) for text in found), found
+
+
+# The same by blocks and then by bytes; {rest} is what is done with the bytes.
+TAILS = """
+.globl f
+f:
+movdqu (%rdi), %xmm1
+1:
+cmp $16, %rcx
+jb 2f
+movdqu (%rsi), %xmm0
+pxor %xmm1, %xmm0
+movdqu %xmm0, (%rdx)
+add $16, %rsi
+add $16, %rdx
+sub $16, %rcx
+jmp 1b
+2:
+{rest}
+3:
+ret
+"""
+BYTES = """
+test %rcx, %rcx
+jz 3f
+movd %xmm1, %eax
+xor (%rsi), %al
+mov %al, (%rdx)
+psrldq $1, %xmm1
+inc %rsi
+inc %rdx
+dec %rcx
+jmp 2b
+"""
+
+
+def whiten_bytes(call):
+    K = call.round_keys()
+    source, destination = call.data()
+    call.arguments(call.readable("key", call.schedule(K)), source, destination, call.length)
+    key = call.a.part(call.a.join(*[K[0]] * -(-call.length // 16)), 0, call.length)
+    call.must(destination, call.a.xor(call.source_data, key))
+
+
+def everything(folder, source, contract):
+    """The findings of a proof for every length."""
+    path = folder / "loop.S"
+    path.write_text(source)
+    prover = Prover(load(path), limit=20_000)
+    closed = EveryLength(prover, "f", contract, 16, False).close()
+    found = list(closed.findings)
+    for length in contract.lengths(0, closed.first - 1):
+        head = closed.head if closed.stride and length >= closed.base() else None
+        found += prover.prove("f", contract, length, 16, head=head).findings
+    return found
+
+
+@pytest.mark.parametrize(("rest", "finding"), [(BYTES, ""), ("", "not what the model says")])
+def test_a_rest_below_the_contract_s_minimum_is_proved_as_a_part_of_longer_messages(tmp_path, rest, finding):
+    contract = contracts.Contract("bytes", "", whiten_bytes, minimum=16)
+    found = everything(tmp_path, TAILS.format(rest=rest), contract)
+    assert bool(found) == bool(finding), found
+    assert all(finding in text for text in found), found
+
+
+@pytest.mark.parametrize(("multiple", "finding"), [(32, ""), (48, "a step does 16 bytes, but")])
+def test_a_step_leaves_a_rest_of_an_allowed_length(tmp_path, multiple, finding):
+    contract = contracts.Contract("blocks", "", whiten_bytes, multiple=multiple)
+    found = everything(tmp_path, TAILS.format(rest=""), contract)
+    assert bool(found) == bool(finding), found
+    assert all(finding in text for text in found), found
