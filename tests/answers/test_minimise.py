@@ -1,4 +1,4 @@
-"""The fewest that meet every row, against all subsets tried, and what is said where the search is given up."""
+"""The fewest that meet every row, against all subsets tried, and what a search that is given up says."""
 
 import random
 from itertools import combinations

@@ -12,13 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from aeskit import bits
+from aeskit.vectors.cavp_counts import Counts
 from aeskit.vectors.fields import decimal, hexadecimal, vector
 from aeskit.vectors.registry import Format, Head, holds
 from aeskit.vectors.source import Source
-from aeskit.vectors.test_vector import DIRECTIONS, MONTE_CARLO, SECTOR_NUMBER, TestVector
-
-OUTER = 100
-"""Answers of one Monte Carlo test (AESAVS, 6.4)."""
+from aeskit.vectors.test_vector import MONTE_CARLO, SECTOR_NUMBER, TestVector
 
 _BEGINS = re.compile(r"(?m)^[ \t]*+(?:\[[ \t]*+(?:ENCRYPT|DECRYPT)[ \t]*+\][ \t\r]*+$|COUNT[ \t]*+=)")
 """A line that only these files have; it takes no time on the square of empty lines."""
@@ -42,39 +40,40 @@ class _Record:
     fields: dict[str, tuple[int, str]] = field(default_factory=dict)
 
 
+@dataclass
+class _Header:
+    """The comments read so far."""
+
+    comments: str = ""
+
+
 def read(source: Source) -> Iterator[TestVector]:
-    """Every COUNT of every section; all of them have answers, or none has."""
-    asks, counts = None, dict.fromkeys(DIRECTIONS, 0)
-    for found in _vectors(source):
+    """Every COUNT of every section; all of them have answers, or none has.
+
+    A response that is cut is told within a COUNT, and between two as far as `cavp_counts` knows their number.
+    """
+    asks, counts, header = None, Counts(source), _Header()
+    for found in _vectors(source, header):
         if asks is None:
             asks = bool(found.asks)
         if asks != bool(found.asks) or (asks and source.stem.lower().endswith(".rsp")):
             named = found.asks or ("ciphertext" if found.direction == "encrypt" else "plaintext")
             text = "is missing" if found.asks else "must not be there, as others ask for it"
             raise source.error(found.line, f'"{named.upper()}" {text} in {found.clause}')
-        if found.iterations > 1:
-            wanted = counts[found.direction]
-            counts[found.direction] += 1
-            if found.name != f"{found.direction} {wanted}":
-                raise source.error(found.line, f"COUNT {wanted} of a Monte Carlo test must stand here")
+        counts.add(found)
         yield found
-    for direction, count in counts.items():
-        if count not in (0, OUTER) and source.stem.lower().endswith(".rsp"):
-            where = f"{direction.upper()}, COUNT {count - 1}"
-            raise source.error(
-                found.line, f"a Monte Carlo test must have {OUTER} answers, it ends at {where}"
-            )
+    counts.end(header.comments)
 
 
-def _vectors(source: Source) -> Iterator[TestVector]:
-    section, comments, record, section_line = "", "", None, 0
+def _vectors(source: Source, header: _Header) -> Iterator[TestVector]:
+    section, record, section_line = "", None, 0
     for line, text in source.lines():
         text = text.strip()
         if text.startswith("#"):
-            comments += text.lstrip("# ")[:200] + "\n" if len(comments) < 4096 else ""
+            header.comments += text.lstrip("# ")[:200] + "\n" if len(header.comments) < 4096 else ""
         elif found := _SECTION.fullmatch(text):
             if record:
-                yield _vector(source, section, comments, record)
+                yield _vector(source, section, header.comments, record)
             section, record, section_line = found[1].lower(), None, line
         elif text and (found := _FIELD.fullmatch(text)):
             name = _NAMES.get(found[1].upper())
@@ -82,7 +81,7 @@ def _vectors(source: Source) -> Iterator[TestVector]:
                 raise source.error(line, f'"{found[1][:40]}" is not a field of this format')
             if name == "count":
                 if record:
-                    yield _vector(source, section, comments, record)
+                    yield _vector(source, section, header.comments, record)
                 if not section:
                     raise source.error(line, "[ENCRYPT] or [DECRYPT] must stand before the first COUNT")
                 record = _Record(line)
@@ -96,7 +95,7 @@ def _vectors(source: Source) -> Iterator[TestVector]:
     if record is None and not section_line:
         raise source.error(1, "must have a section [ENCRYPT] or [DECRYPT]")
     if record:
-        yield _vector(source, section, comments, record)
+        yield _vector(source, section, header.comments, record)
 
 
 def _vector(source: Source, section: str, comments: str, record: _Record) -> TestVector:
