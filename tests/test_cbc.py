@@ -1,5 +1,7 @@
 """The face of native CBC, plain and with stealing, against `cryptography`."""
 
+from itertools import product
+
 import machines
 import numpy as np
 import peer
@@ -100,8 +102,13 @@ def test_an_instruction_set_chooses_for_decryption(stealing):
 
 
 @pytest.mark.parametrize("instruction_set", machines.every("cbc_streams"))
-@pytest.mark.parametrize("size", [16, 32, 208])
-@pytest.mark.parametrize("count", [0, 1, 5, 16, 17, 63, 64, 65, 130])
+@pytest.mark.parametrize(
+    ("size", "count"),
+    [
+        *product([16, 32, 208], [0, 1, 5, 16, 17, 63, 64, 65, 130]),
+        *product([4096, 8192], [1, 15, 16, 17, 33]),
+    ],
+)
 def test_many_messages_at_once(instruction_set, size, count):
     cipher = cbc.Cipher(bytes(range(32)), implementation=instruction_set)
     data = bytes(i * 7 + i // 256 & 255 for i in range(count * size))

@@ -70,7 +70,7 @@ REASONS = {
     "ctr": "CTR, short messages: 15 cycles of set-up, for the carry over 128 bits without a branch.",
     "cbc decrypt": "CBC decryption: its XORs take slots from AES; ECB, with half of them, is the bound.",
     "cbc encrypt" + STREAMS: "CBC of 16 messages: 16 chains are just as many as latency times throughput of "
-    "two AES units need; at 4096 bytes all messages' lines are one set of the L1 cache.",
+    "two AES units need.",
 }
 """What limits an operation where it misses its goal, by the beginning of its name; measured on Zen 3."""
 

@@ -23,6 +23,9 @@ STRIDES = (4, 5, 8, 16)
 LANES = 16
 """A carry is brought onto each lane of the longest stride."""
 
+ONE_SET = 4096
+"""Messages so far apart meet in one set of the L1 cache: many at once have a path of their own there."""
+
 _CARRY = r"|carry(?:32|64|128)_lane(?:[0-9]|1[0-5])"
 _STARTS = {
     "keys": r"random|zeros|ones|bit(?:0|[1-9][0-9]{0,2})",
@@ -74,13 +77,15 @@ def returns(mode: str, length: int) -> bool:
 
 
 def lengths(mode: str, level: str) -> list[int]:
-    """Every length from 0 to 600, then k strides ± 47, of those that the functions take."""
+    """Every length from 0 to 600, then k strides ± 47, of those that the functions take; 16 and 17 pages."""
     passes = {"brief": (8,), "quick": (8, 16), "full": range(1, 17)}[level]
     near = {16 * stride * k + off for stride in STRIDES for k in passes for off in range(-47, 48)}
     if level != "full":
         near = {
             length for length in near if length % 16 in (0, 1, 15) or (length % 3 == 0 and level == "quick")
         }
+    if mode == "cbc_streams" and level != "brief":
+        near |= {16 * ONE_SET, 17 * ONE_SET}
     return sorted(length for length in {*range(601), *near} if returns(mode, length))
 
 
