@@ -14,6 +14,9 @@ from aeskit.trace import Note
 String = Any
 """A string of the call's arithmetic: uint8 or ids, one-dimensional."""
 
+ODD = 0x35
+"""Where a buffer lies that need not be aligned, behind a multiple of 64."""
+
 ANY: Any = object()
 """As an expectation: the buffer may hold anything."""
 
@@ -28,9 +31,13 @@ class Buffer:
     expected: String | None = None
     """What it must hold afterwards; None for unchanged."""
     aligned: bool = True
-    """At a multiple of 64; else at an odd address."""
+    """At a multiple of 16 that is none of 32; else at an odd address."""
     moves: bool = False
     """Source and destination: what follows a message's first part lies further on in them."""
+
+    def place(self, number: int) -> int:
+        """Where buffer `number` lies behind a multiple of 64: no better aligned than it must be."""
+        return BLOCK if self.aligned else ODD + BLOCK * number
 
 
 @dataclass(frozen=True)
@@ -94,19 +101,31 @@ class Call:
         """The round keys of a key of `key_size` bytes, each unknown: so for every key."""
         return [self.unknown(f"{name}[{r}]", BLOCK) for r in range(aes.ROUNDS[self.key_size] + 1)]
 
-    def schedule(self, w: Sequence[String]) -> String:
-        """496 bytes: 240 for CIPHER, 240 for EQINVCIPHER in the order of use, the key length as 32 bits."""
-        a = self.a
-        rest = a.string(bytes(240 - BLOCK * len(w)))
-        inverse = aes.key_expansion_eic(a, list(w))[::-1]
-        return a.join(*w, rest, *inverse, rest, a.string(self.key_size.to_bytes(BLOCK, "little")))
+    def schedule(self, w: Sequence[String], name: str = "K", zeros: bool = False) -> String:
+        """496 bytes: 240 for CIPHER, 240 for EQINVCIPHER in the order of use, the key length as 32 bits.
 
-    def library_schedule(self, w: Sequence[String], inverse: bool = False) -> String:
-        """244 bytes: the round keys of one direction in 240, then the number of middle rounds as 32 bits."""
+        What round keys and length leave free is unknown, or zeros where a key expansion must write them.
+        """
+        a, size = self.a, BLOCK * len(w)
+        inverse = aes.key_expansion_eic(a, list(w))[::-1]
+        free = self._free(name, 240 - size, 240 - size, 12)
+        if zeros:
+            free = [a.string(bytes(len(part))) for part in free]
+        return a.join(*w, free[0], *inverse, free[1], a.string(self.key_size.to_bytes(4, "little")), free[2])
+
+    def library_schedule(self, w: Sequence[String], name: str = "K", inverse: bool = False) -> String:
+        """244 bytes: the round keys of one direction in 240, then the number of middle rounds as 32 bits.
+
+        What the round keys leave free of the 240 is unknown.
+        """
         a = self.a
         keys = aes.key_expansion_eic(a, list(w))[::-1] if inverse else list(w)
-        rest = a.string(bytes(240 - BLOCK * len(w)))
-        return a.join(*keys, rest, a.string((len(w) - 2).to_bytes(4, "little")))
+        free = self._free(name, 240 - BLOCK * len(w))
+        return a.join(*keys, *free, a.string((len(w) - 2).to_bytes(4, "little")))
+
+    def _free(self, name: str, *sizes: int) -> list[String]:
+        """Bytes of a schedule that nothing says anything about."""
+        return [self.unknown(f"free bytes {n} of {name}", size) for n, size in enumerate(sizes, 1)]
 
     # ---- Memory
 

@@ -41,7 +41,7 @@ def xts_two_schedules(direction: str, flags: int) -> Callable[[Call], None]:
 
     def setup(call: Call) -> None:
         K1, K2 = call.round_keys("K1"), call.round_keys("K2")
-        context = call.readable("context", call.schedule(K2), call.schedule(K1))
+        context = call.readable("context", call.schedule(K2, "K2"), call.schedule(K1, "K1"))
         source, destination = call.data()
         given = call.unknown("tweak", BLOCK)
         tweak = call.writable("tweak", given)
@@ -80,8 +80,8 @@ def xts_library(direction: str) -> Callable[[Call], None]:
 
     def setup(call: Call) -> None:
         K1, K2 = call.round_keys("K1"), call.round_keys("K2")
-        key1 = call.readable("key1", call.library_schedule(K1, inverse=direction == "decrypt"))
-        key2 = call.readable("key2", call.library_schedule(K2))
+        key1 = call.readable("key1", call.library_schedule(K1, "K1", direction == "decrypt"), aligned=False)
+        key2 = call.readable("key2", call.library_schedule(K2, "K2"), aligned=False)
         source, destination = call.data()
         iv = call.unknown("iv", BLOCK)
         T = xts.first_tweak(call.a, K2, iv, call.note)
@@ -127,7 +127,7 @@ def ctr_64(call: Call) -> None:
     given = call.unknown("counter", BLOCK, public=True)
     blocks = -(-call.length // BLOCK)
     call.assume(a.part(given, 0, 8), 0, (1 << 64) - max(blocks, 1))
-    counter = call.readable("counter", given)
+    counter = call.readable("counter", given, aligned=False)
     call.carries("counter", lambda k: a.join(call.add(a.part(given, 0, 8), k), a.part(given, 8, 16)))
     call.arguments(call.readable("key", call.schedule(K)), source, destination, call.length, counter)
     call.must(destination, ctr.crypt_message(a, K, given[::-1], call.source_data, call.note))
@@ -139,7 +139,8 @@ def ctr_32(call: Call) -> None:
     source, destination = call.data()
     given = call.unknown("counter", BLOCK, public=True)
     blocks = call.length // BLOCK
-    key, iv = call.readable("key", call.library_schedule(K)), call.readable("iv", given, aligned=False)
+    key = call.readable("key", call.library_schedule(K), aligned=False)
+    iv = call.readable("iv", given, aligned=False)
     call.arguments(source, destination, blocks, key, iv)
     fixed, low = a.part(given, 0, 12), a.part(given, 12, 16)[::-1]
     T = [a.join(fixed, call.add(low, j)[::-1]) for j in range(blocks)]
@@ -244,4 +245,4 @@ def key_expansion(call: Call) -> None:
     key = call.unknown("key", call.key_size)
     schedule = call.writable("schedule", call.unknown("old schedule", 496), aligned=True)
     call.arguments(schedule, call.readable("key", key, aligned=False), UInt32(call.key_size))
-    call.must(schedule, call.schedule(aes.key_expansion(call.a, key, call.note)))
+    call.must(schedule, call.schedule(aes.key_expansion(call.a, key, call.note), zeros=True))

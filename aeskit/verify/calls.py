@@ -24,7 +24,7 @@ from aeskit.trace import Buffer, Recorder, Step
 
 ARGUMENTS = (7, 6, 2, 1, 8, 9)
 """rdi rsi rdx rcx r8 r9 (System V AMD64 ABI, 3.2.3)."""
-FIRST_BUFFER, BUFFER_STEP, ODD = 0x2000_0000_0000, 0x1_0000_0000, 0x35
+FIRST_BUFFER, BUFFER_STEP = 0x2000_0000_0000, 0x1_0000_0000
 POISON = 0xB0B0_B0B0_0000_0000
 """The upper half of a 32-bit argument."""
 LONGEST = 1 << 18
@@ -147,7 +147,7 @@ class Prepared:
         """Set memory and registers as the function finds them, `poison` over its 32-bit arguments."""
         regions, self.regions = [], []
         for number, buffer in enumerate(self.call.buffers):
-            address = FIRST_BUFFER + BUFFER_STEP * number + (0 if buffer.aligned else ODD + BLOCK * number)
+            address = FIRST_BUFFER + BUFFER_STEP * number + buffer.place(number)
             self.addresses[id(buffer)] = address
             if len(buffer.data):
                 rights = "rw" if buffer.writable else "r"

@@ -36,8 +36,6 @@ FIRST_BUFFER = 0x4100_0000_0000
 BUFFER_STEP = 0x20A_5C3B_0000
 """Neither these nor their sums look like a mask: a number that does is no address."""
 BUFFERS = 29
-ODD = 0x35
-"""What is added to the address of a buffer that need not be aligned."""
 FRAME = 4096
 """Bytes of the stack above its pointer at entry."""
 MAX_CASES = 8192
@@ -298,7 +296,7 @@ class Prover:
         """
         addresses, regions = {}, []
         for number, buffer in enumerate(call.buffers):
-            address = FIRST_BUFFER + BUFFER_STEP * number + (0 if buffer.aligned else ODD + 16 * number)
+            address = FIRST_BUFFER + BUFFER_STEP * number + buffer.place(number)
             addresses[id(buffer)] = address = address + shift * buffer.moves
             if len(buffer.data):
                 rights = "rw" if buffer.writable else "r"

@@ -92,6 +92,24 @@ def test_an_address_may_be_moved_added_to_and_compared(tmp_path, body):
     assert prove(tmp_path, f"{body}; {RIGHT}").findings == ()
 
 
+@pytest.mark.parametrize(
+    ("body", "finding"),
+    [
+        ("movdqa (%rdi), %xmm1; vmovdqu (%rdi), %ymm1", ""),
+        ("vmovdqa (%rdi), %ymm1", "must be a multiple of 32"),
+        ("vmovdqa64 (%rdi), %zmm1", "must be a multiple of 64"),
+        ("movdqa (%rsi), %xmm1", "must be a multiple of 16"),
+        ("mov 480(%rdi), %eax; cmp $16, %eax; je 1f; xor %eax, (%rsi); 1:", ""),
+        ("mov 480(%rdi), %rax; cmp $16, %rax; je 1f; xor %eax, (%rsi); 1:", "depends on .*free bytes 3 of K"),
+        ("mov 176(%rdi), %eax; xor %eax, (%rsi)", "not what the model says"),
+    ],
+)
+def test_a_schedule_holds_and_is_aligned_as_the_contract_says_and_no_more(tmp_path, body, finding):
+    proof = prove(tmp_path, f"{body}; {RIGHT}")
+    assert bool(proof.findings) == bool(finding), proof.findings
+    assert not finding or re.search(finding, proof.findings[0]), proof.findings
+
+
 # Each block is the data XOR its counter, {before} the loop: a cipher is not needed to ask about counters.
 COUNT = """
 .globl f

@@ -132,7 +132,7 @@ def test_every_length_of_code_in_another_style_is_proved():
     found = reviewed("library_sse", lengths=(16,), every_length=True)
     line = found.line("every length")
     assert line.verdict == HOLDS
-    assert "16 bytes a step, from 32 bytes on by induction" in line.details[0]
+    assert "16 bytes a step, from 48 bytes on by induction" in line.details[0]
 
 
 def test_a_length_that_is_wrong_is_wrong_among_every_length():
