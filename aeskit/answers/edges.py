@@ -99,9 +99,7 @@ def tails(draw: Draw) -> Iterator[Plan]:
     for b in range(1, BLOCK):
         for m in {least, 1, 2 + b % 3}:
             length, key = BLOCK * m + b, draw.key(b, "tail", m)
-            yield Plan(
-                "Tail", f"a tail of {b} bytes after {_blocks(m)}", length, key, _iv(draw, "tail", b, m)
-            )
+            yield Plan("Tail", _tail(b, m), length, key, _iv(draw, "tail", b, m))
     for m in (*range(least, 2), *COUNTS):
         if m % draw.turns != draw.turn:
             continue
@@ -109,7 +107,7 @@ def tails(draw: Draw) -> Iterator[Plan]:
             # After a pass single bits of the length: each is what a test of a wrong mask misses.
             b = 1 << m % 4 if m > 8 else 1 + (m * 7 + number) % (BLOCK - 1)
             key, iv = draw.key(number, "tails", m), _iv(draw, "tails", m, number)
-            yield Plan("Tail", f"a tail of {b} bytes after {_blocks(m)}", BLOCK * m + b, key, iv)
+            yield Plan("Tail", _tail(b, m), BLOCK * m + b, key, iv)
 
 
 def remainders(draw: Draw) -> Iterator[Plan]:
@@ -194,19 +192,19 @@ def tweak_steps(draw: Draw) -> Iterator[Plan]:
             iv = _tweak_iv(key, bits.to_le(1 << (top - j), BLOCK))
             sentence = f"bit {top} of T_{j} is set, by T_0 = x^{top - j}"
             yield Plan(flag, sentence, BLOCK * (j + 2), key, iv)
-    for number, (name, T) in enumerate(_full_tweaks(draw)):
+    for number, (flag, name, T) in enumerate(_full_tweaks()):
         key = draw.key(number, "full tweak")
-        yield Plan("TweakMsb", name, BLOCK * 66, key, _tweak_iv(key, T))
+        yield Plan(flag, name, BLOCK * 66, key, _tweak_iv(key, bits.to_le(T, BLOCK)))
 
 
-def _full_tweaks(draw: Draw) -> Iterator[tuple[str, bytes]]:
-    yield "T_0 of ones: every doubling reduces and carries", b"\xff" * BLOCK
-    yield "T_0 with the bits 112 to 127 set: all that leave the top in 16 doublings", bytes(14) + b"\xff\xff"
-    yield (
-        "T_0 with the bits 48 to 63 set: all that cross the quadwords in 16 doublings",
-        bytes(6) + b"\xff\xff" + bytes(8),
-    )
-    yield "T_0 = 1: nothing leaves the top", b"\x01" + bytes(15)
+def _full_tweaks() -> Iterator[tuple[str, str, int]]:
+    ones, sixteen = (1 << 128) - 1, (1 << 16) - 1
+    yield "TweakMsb", "T_0 of ones: each of the first 57 doublings reduces and carries", ones
+    top = "T_0 with the bits 112 to 127 set: all that leave the top in 16 doublings"
+    yield "TweakMsb", top, sixteen << 112
+    across = "T_0 with the bits 48 to 63 set: all that cross the quadwords in 16 doublings"
+    yield "TweakCarry", across, sixteen << 48
+    yield "TweakCarry", "T_0 = 1: nothing leaves the top, bit 63 is set at T_63 alone", 1
 
 
 def tweak_bytes(draw: Draw) -> Iterator[Plan]:
@@ -324,6 +322,10 @@ def _iv(draw: Draw, *what: object) -> bytes:
 def _tweak_iv(key: bytes, T: bytes) -> bytes:
     """The IV whose encryption under K2 is T."""
     return ecb.decrypt(key[len(key) // 2 :], T, form="plain")
+
+
+def _tail(b: int, m: int) -> str:
+    return f"a tail of {b} byte{'s' if b > 1 else ''} after {_blocks(m)}"
 
 
 def _blocks(m: int) -> str:
