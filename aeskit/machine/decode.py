@@ -199,6 +199,8 @@ def _operand(lib: _Iced, raw: Any, number: int) -> Operand:
     if kind == kinds.MEMORY:
         return _memory(lib, raw)
     if kind in (kinds.MEMORY_SEG_RSI, kinds.MEMORY_ESRDI):
+        if kind == kinds.MEMORY_SEG_RSI:
+            _check_segment(lib, raw)
         base = 6 if kind == kinds.MEMORY_SEG_RSI else 7
         return Memory(base, None, 1, 0, lib.module.MemorySizeInfo(raw.memory_size).size)
     if kind >= kinds.IMMEDIATE8 and kind <= kinds.IMMEDIATE32TO64:
@@ -221,10 +223,14 @@ def _register(lib: _Iced, register: int) -> Operand:
     raise UnknownInstruction(f"register {lib.registers[register]} is not known to the lane machine")
 
 
-def _memory(lib: _Iced, raw: Any) -> Memory:
-    size = lib.module.MemorySizeInfo(raw.memory_size)
+def _check_segment(lib: _Iced, raw: Any) -> None:
     if raw.segment_prefix and lib.registers[raw.segment_prefix] in ("fs", "gs"):
         raise UnknownInstruction(f"{lib.formatter.format(raw)} at {raw.ip:#x}: fs and gs are not known")
+
+
+def _memory(lib: _Iced, raw: Any) -> Memory:
+    size = lib.module.MemorySizeInfo(raw.memory_size)
+    _check_segment(lib, raw)
     if raw.is_vsib:
         raise UnknownInstruction(f"{lib.formatter.format(raw)} at {raw.ip:#x}: gathers are not known")
     base, index, bits32 = raw.memory_base, raw.memory_index, False

@@ -81,6 +81,8 @@ def _decided(b: Binder, names: tuple[str, ...], test: Callable[..., Any]) -> Cal
 
 
 def _jump_if(b: Binder, names: tuple[str, ...], test: Callable[..., Any]) -> Execute:
+    if _prefixed(b.ins, 0x66):
+        raise unknown(b.ins)
     holds, target = _decided(b, names, test), b.ins.operands[0]
     address = target.address if isinstance(target, d.Target) else 0
     return lambda: address if holds() else None
@@ -203,9 +205,21 @@ def _leave(b: Binder) -> Execute:
 
 
 @_special("nop", "endbr64", "lfence", "mfence", "sfence", "cld", "pause")
-@_special("prefetcht0", "prefetcht1", "prefetcht2", "prefetchnta", "prefetchw")
 def _nothing(b: Binder) -> Execute:
     return lambda: None
+
+
+# Nothing is read, but the cache tells the address
+@_special("prefetcht0", "prefetcht1", "prefetcht2", "prefetchnta", "prefetchw")
+def _prefetch(b: Binder) -> Execute:
+    operand = b.ins.operands[0]
+    assert isinstance(operand, d.Memory)
+    address = b.address(operand)
+
+    def execute() -> None:
+        address()
+
+    return execute
 
 
 # DEST := SRC; the same zero-extended
@@ -329,7 +343,7 @@ def _multiply(b: Binder) -> Execute:
 @_special("jrcxz", "jecxz", "loop")
 def _jump_count(b: Binder) -> Execute:
     target, name, gpr = b.ins.operands[0], b.ins.mnemonic, b.state.gpr
-    if name == "loop" and _prefixed(b.ins, 0x67):
+    if _prefixed(b.ins, 0x66) or (name == "loop" and _prefixed(b.ins, 0x67)):
         raise unknown(b.ins)
     address = target.address if isinstance(target, d.Target) else 0
     known, ins = b.domain.number, b.ins

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -24,7 +25,7 @@ STACK_SIZE = 1 << 14
 MAX_STEPS = 5_000_000
 RED_ZONE = 128
 """Bytes below rsp that signal handlers leave alone (System V AMD64 ABI, 3.2.2)."""
-RELOCATED = ".data.rel.ro"
+RELOCATED = re.compile(r"\.data\.rel\.ro(\..*)?")
 """Sections that the loader protects once it has written addresses to them."""
 
 Change = tuple[int, tuple[Any, ...], tuple[Any, ...]]
@@ -55,6 +56,7 @@ class Machine:
         self.state.gpr[4] = STACK_TOP - 4096
         self.steps = 0
         self.changes: list[Change] | None = [] if trace else None
+        self._lost: Bytes | None = None
         self._code: dict[
             int, tuple[Callable[[], int | None], int, Callable[[], tuple[Any, ...]], d.Instruction]
         ] = {}
@@ -74,10 +76,17 @@ class Machine:
         self.steps = 0
         self.changes = None if self.changes is None else []
 
-    def refuse_state(self) -> None:
-        """From now on writable sections may not be touched: they are not what the file says at every call."""
+    def refuse_state(self, lost: Bytes) -> None:
+        """From now on writable sections may not be touched: they are not what the file says at every call.
+
+        `lost`, as large as the stack, stands below the red zone where rsp has risen: a signal may have come.
+        """
+        self._lost = lost
         for section, region in zip(self.image.sections, self._sections, strict=True):
-            if "w" not in section.permissions or section.name.startswith(RELOCATED):
+            if "w" not in section.permissions:
+                continue
+            if RELOCATED.fullmatch(section.name):
+                region.permissions = "r"
                 continue
             text = f"{section.name} is writable: what earlier calls left in it is not known"
             region.refuse = partial(_always, text)
@@ -159,8 +168,36 @@ class Machine:
     def _prepare(self, rip: int) -> tuple[Any, int, Callable[[], tuple[Any, ...]], d.Instruction]:
         instruction = d.decode(self.image, rip)
         execute = bind(self, instruction)
+        if self._lost is not None:
+            execute = self._proving(execute, instruction)
         self._code[rip] = found = (execute, instruction.following, self._watch(instruction), instruction)
         return found
+
+    def _proving(self, execute: Callable[[], int | None], instruction: d.Instruction) -> Any:
+        """The instruction as a proof needs it, after `refuse_state`."""
+        section = next(s for s in self.image.sections if s.address <= instruction.address < s.end)
+        if "w" in section.permissions:
+            raise MachineError(
+                f"{section.name} is writable: its code may be other code: {instruction.where()}"
+            )
+        return self._losing(execute) if "rsp" in instruction.writes else execute
+
+    def _losing(self, execute: Callable[[], int | None]) -> Callable[[], int | None]:
+        """Where rsp rises, what it leaves behind more than the red zone is lost."""
+        gpr, stack, lost = self.state.gpr, self.stack, self._lost
+        assert lost is not None
+        below = RED_ZONE + stack.address
+
+        def run() -> int | None:
+            before = gpr[4]
+            target = execute()
+            after = gpr[4]
+            if type(after) is int and (type(before) is not int or after > before):
+                start = max(before - below, 0) if type(before) is int else 0
+                stack.data[start : max(after - below, 0)] = lost[start : max(after - below, 0)]
+            return target
+
+        return run
 
     def _explained(self, error: MachineError, rip: int) -> MachineError:
         text = str(error)

@@ -121,11 +121,11 @@ class Prover:
     def __post_init__(self) -> None:
         """The machine and the model share the domain."""
         self.machine = Machine(self.image, domain=self.domain)
-        self.machine.refuse_state()
         bottom = STACK_TOP - STACK_SIZE
         self.domain.addresses = Addresses(FIRST_BUFFER, BUFFER_STEP, BUFFERS, bottom, STACK_TOP)
         self.model = SymbolicModel(self.domain)
         inputs = self.domain.expressions.inputs
+        self.machine.refuse_state(inputs("the stack that rsp has left", STACK_SIZE))
         self._v = np.concatenate([inputs(f"zmm{n} at entry", 64) for n in range(32)]).reshape(32, 64)
         self._gpr = [tuple(inputs(f"{name} at entry", 8).tolist()) for name in GPR_NAMES]
         self._stack = inputs("the stack at entry", STACK_SIZE)

@@ -52,7 +52,10 @@ def code(image: Image) -> str:
     """A digest of an image as it lies in memory, of where its symbols are, and of the tool."""
     digest = hashlib.sha256(tool().encode())
     for section in image.sections:
-        digest.update(f"{section.address} {section.permissions} {len(section.data)} ".encode() + section.data)
+        digest.update(
+            json.dumps([section.name, section.address, section.permissions, len(section.data)]).encode()
+        )
+        digest.update(section.data)
     names = [sorted(names.items()) for names in (image.symbols, image.labels, image.functions)]
     digest.update(json.dumps([*names, sorted(image.externals.items())]).encode())
     return digest.hexdigest()

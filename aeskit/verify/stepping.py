@@ -201,7 +201,7 @@ def _run(prepared: Prepared, machine: Machine, engine: str) -> tuple[Events, dic
 
 def _constants(section: Region) -> Region:
     """Of the file only constants may be read: what is writable is state that no contract speaks of."""
-    fixed = "w" not in section.permissions or section.name.startswith(RELOCATED)
+    fixed = "w" not in section.permissions or RELOCATED.fullmatch(section.name)
     return replace(section, permissions="r" if fixed else "")
 
 

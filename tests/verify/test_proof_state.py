@@ -27,6 +27,7 @@ ONE = Contract("one", "a block XOR the first round key, and a word on the stack"
 def prove(folder, body):
     path = folder / "snippet.S"
     data = ".data\nstate: .quad 7\n.bss\nroom: .space 16\n.section .rodata\nconstant: .quad 7\n"
+    data += '.section .data.rel.ro.f,"aw"\npointer: .quad f\n'
     path.write_text(f"{data}.text\n.globl f\n.type f, @function\nf:\n{body}\nret\n".replace("; ", "\n"))
     return Prover(load(path), limit=1000).prove("f", ONE, 0, 16)
 
@@ -38,6 +39,8 @@ def prove(folder, body):
         ("mov state(%rip), %rax", r"read of 8 bytes .* \.data is writable"),
         ("cmpl $3, room(%rip); je 1f; incl room(%rip); 1:", r"read of 4 bytes .* \.bss is writable"),
         ("mov %rdi, room(%rip)", r"write of 8 bytes .* \.bss is writable"),
+        ("mov pointer(%rip), %rax", ""),
+        ("incq pointer(%rip)", r"write of 8 bytes .* \.data\.rel\.ro\.f permits r only"),
         ("mov 8(%rsp), %rax; movq $0, 8(%rsp)", ""),
         ("mov 16(%rsp), %rax", "read of 8 bytes .* the caller's part of the stack"),
         ("mov 9(%rsp), %rax", "read of 8 bytes .* the caller's part of the stack"),
@@ -51,6 +54,36 @@ def test_state_that_other_code_owns_is_refused(tmp_path, body, finding):
     proof = prove(tmp_path, f"{body}; {RIGHT}")
     assert bool(proof.findings) == bool(finding), proof.findings
     assert not finding or re.search(finding, proof.findings[0]), proof.findings
+
+
+@pytest.mark.parametrize(("bytes_", "proved"), [(256, False), (16, True)])
+def test_what_rsp_leaves_below_the_red_zone_is_lost_when_it_rises(tmp_path, bytes_, proved):
+    """A signal may come between the two falls of rsp."""
+    down, up = f"lea -{bytes_}(%rsp), %rsp", f"lea {bytes_}(%rsp), %rsp"
+    proof = prove(tmp_path, f"{down}; mov %rsi, (%rsp); {up}; {down}; mov (%rsp), %rsi; {up}; {RIGHT}")
+    assert proof.proved == proved, proof.findings
+
+
+@pytest.mark.parametrize(
+    ("body", "finding"),
+    [
+        ("movzbl (%rdi), %eax; prefetcht0 (%rsi,%rax)", r"an address depends on K\[0\]"),
+        ("prefetcht0 4096(%rsi)", ""),
+        ("push %rsi; push %rdi; mov %rsi, %rdi; fs movsb; pop %rdi; pop %rsi", "fs and gs are not known"),
+        ("cmp %eax, %eax; .byte 0x66; je 1f; 1:", "the semantics table has no je"),
+    ],
+)
+def test_what_an_instruction_does_beside_its_row_is_seen(tmp_path, body, finding):
+    proof = prove(tmp_path, f"{body}; {RIGHT}")
+    assert bool(proof.findings) == bool(finding), proof.findings
+    assert not finding or re.search(finding, proof.findings[0]), proof.findings
+
+
+def test_code_in_a_writable_section_is_refused(tmp_path):
+    path = tmp_path / "snippet.S"
+    path.write_text(f'.section .hot,"awx"\n.globl f\nf:\n{RIGHT}\nret\n'.replace("; ", "\n"))
+    proof = Prover(load(path)).prove("f", ONE, 0, 16)
+    assert re.search(r"\.hot is writable: its code may be other code", proof.findings[0]), proof.findings
 
 
 @pytest.mark.parametrize(
