@@ -1,7 +1,9 @@
 """Object files, libraries and programs as an `Image`: bytes at addresses, symbols, source lines.
 
 Sections of a relocatable file are laid out one behind the other as a linker would, and their relocations
-applied (System V ABI, AMD64 supplement 1.0, 4.4). A library or program is mapped by its segments.
+applied (System V ABI, AMD64 supplement 1.0, 4.4): none better aligned than it asks, and constants that a
+linker merges with other files' apart, for it keeps no order among them. A library or program is mapped by its
+segments.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
@@ -24,7 +27,10 @@ MAX_MEMORY = 256 << 20
 MAX_ENTRIES = 1_000_000
 """Of sections, symbols and relocations together: more is a broken file."""
 
-_WRITE, _ALLOC, _EXECUTE = 1, 2, 4
+GAP = 64
+"""Bytes at least between two sections, where nothing lies."""
+
+_WRITE, _ALLOC, _EXECUTE, _MERGE, _STRINGS = 1, 2, 4, 0x10, 0x20
 
 
 @dataclass
@@ -42,6 +48,20 @@ class Section:
         return self.address + len(self.data)
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a section lies: from `address` on, or with `step` in parts of `size` bytes, one every `step`."""
+
+    address: int
+    size: int
+    step: int = 0
+
+    def at(self, offset: int) -> int:
+        """The address of a byte of the section, or of its end."""
+        part, within = divmod(offset, self.size) if self.step else (0, offset)
+        return self.address + part * self.step + within
+
+
 @dataclass
 class Image:
     """A file as it lies in memory."""
@@ -55,13 +75,19 @@ class Image:
     functions: dict[str, int] = field(default_factory=dict)
     """Names of functions to their size in bytes; 0 where the file does not say."""
     externals: dict[int, str] = field(default_factory=dict)
-    """Addresses that stand for symbols which this file does not define."""
+    """Addresses that stand for symbols which this file does not define, or leaves to the loader to choose."""
+    locals: set[str] = field(default_factory=set)
+    """Names that only this file sees."""
+    doubtful: set[str] = field(default_factory=set)
+    """Names that stand for several addresses of one rank: all local, or none."""
     lines: dict[int, str] = field(default_factory=dict)
     """Address to ``file:line``."""
     _starts: list[int] = field(default_factory=list, repr=False)
 
     def address_of(self, symbol: str) -> int:
         """The address of a symbol; LoadError with what there is."""
+        if symbol in self.doubtful:
+            raise LoadError(f"{self.name} has several symbols called {symbol}")
         if symbol in self.symbols:
             return self.symbols[symbol]
         known = sorted(self.functions) or sorted(self.symbols)
@@ -132,8 +158,9 @@ def _read(data: bytes, name: str) -> Image:
     _check(elf, data, name)
     image = Image(name)
     if kind == "ET_REL":
-        placed = _lay_out(elf, image)
-        relocate.relocatable(elf, image, placed)
+        places = _lay_out(elf, image)
+        placed = {index: place.address for index, place in places.items()}
+        relocate.relocatable(elf, image, places)
     elif kind in ("ET_DYN", "ET_EXEC"):
         placed = _map(elf, image, BASE if kind == "ET_DYN" else 0)
         relocate.dynamic(elf, image, BASE if kind == "ET_DYN" else 0)
@@ -158,21 +185,34 @@ def _check(elf: ELFFile, data: bytes, name: str) -> None:
         raise LoadError(f"{name} asks for {total} bytes and {entries} entries: more than any such file has")
 
 
-def _lay_out(elf: ELFFile, image: Image) -> dict[int, int]:
-    """Place the sections that take memory; the address of each by its index."""
-    placed, address = {}, BASE
+def _lay_out(elf: ELFFile, image: Image) -> dict[int, Place]:
+    """Place the sections that take memory; where each lies by its index."""
+    placed, end = {}, BASE
+    changed = {s["sh_info"] for s in elf.iter_sections() if s["sh_type"] in ("SHT_REL", "SHT_RELA")}
     for index, section in enumerate(elf.iter_sections()):
         header = section.header
         if not header["sh_flags"] & _ALLOC or not header["sh_size"]:
             continue
-        step = min(max(header["sh_addralign"], 16), 1 << 16)
-        address = -(-address // step) * step
         zero = header["sh_type"] == "SHT_NOBITS"
         content = bytearray(header["sh_size"]) if zero else bytearray(section.data())
-        image.sections.append(Section(section.name, address, content, _permissions(header["sh_flags"])))
-        placed[index] = address
-        address += len(content) + 64
+        place = _next(header, end, index not in changed)
+        placed[index], end = place, place.at(len(content)) + GAP
+        for at in range(0, len(content), place.size):
+            part = content[at : at + place.size]
+            image.sections.append(Section(section.name, place.at(at), part, _permissions(header["sh_flags"])))
     return placed
+
+
+def _next(header: Any, end: int, may_merge: bool) -> Place:
+    """Where a section is put: behind `end`, aligned as it asks and no better."""
+    align, size = min(max(header["sh_addralign"], 1), 1 << 16), header["sh_size"]
+    merged = may_merge and header["sh_flags"] & (_MERGE | _STRINGS) == _MERGE and header["sh_entsize"]
+    if merged:
+        size = header["sh_entsize"]
+        align = min(align, size & -size)
+    twice = 2 * align
+    address = -(-(end - align) // twice) * twice + align
+    return Place(address, size, -(-(size + GAP) // twice) * twice if merged else 0)
 
 
 def _permissions(flags: int) -> str:

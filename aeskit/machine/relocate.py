@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from elftools.elf.relocation import RelocationSection
@@ -10,7 +11,7 @@ from elftools.elf.sections import SymbolTableSection
 from aeskit.machine.errors import LoadError
 
 if TYPE_CHECKING:
-    from aeskit.machine.loader import Image, Section
+    from aeskit.machine.loader import Image, Place, Section
 
 EXTERNAL = 0x10000000
 """Where symbols without a definition are placed, 16 bytes apart: nothing can be read or run there."""
@@ -22,8 +23,24 @@ _ABSOLUTE = {_64: 8, _32: 4, _32S: 4}
 _THROUGH_GOT = {_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX}
 
 
-def relocatable(elf: Any, image: Image, placed: dict[int, int]) -> None:
-    """Name the symbols of a `.o` file and apply its relocations; `placed`: address by section index."""
+_INDIRECT = 10
+"""Symbols of this type are chosen by a function when the file is loaded."""
+
+
+@dataclass(frozen=True)
+class _Symbol:
+    """What a relocation names: an address, or the start of a section."""
+
+    address: int
+    section: Place | None = None
+
+    def plus(self, addend: int, behind: int = 0) -> int:
+        """With an addend, in which `behind` bytes are taken off for the end of the instruction."""
+        return self.section.at(addend + behind) - behind if self.section else self.address + addend
+
+
+def relocatable(elf: Any, image: Image, placed: dict[int, Place]) -> None:
+    """Name the symbols of a `.o` file and apply its relocations; `placed`: places by section index."""
     tables = {
         i: _symbols(s, image, placed)
         for i, s in enumerate(elf.iter_sections())
@@ -33,7 +50,7 @@ def relocatable(elf: Any, image: Image, placed: dict[int, int]) -> None:
     for section in elf.iter_sections():
         if not isinstance(section, RelocationSection) or section["sh_info"] not in placed:
             continue
-        target = next(s for s in image.sections if s.address == placed[section["sh_info"]])
+        target = next(s for s in image.sections if s.address == placed[section["sh_info"]].address)
         values = tables.get(section["sh_link"], [])
         for entry in section.iter_relocations():
             number = entry["r_info_sym"]
@@ -57,22 +74,30 @@ def dynamic(elf: Any, image: Image, base: int) -> None:
                 _apply_dynamic(image, entry, values.get(section["sh_link"], []), base)
 
 
-def _symbols(table: Any, image: Image, placed: dict[int, int]) -> list[int]:
+def _symbols(table: Any, image: Image, placed: dict[int, Place]) -> list[_Symbol]:
     values = []
     for symbol in table.iter_symbols():
-        place, value = symbol["st_shndx"], symbol["st_value"]
-        if place == "SHN_UNDEF":
-            values.append(_external(image, symbol.name) if symbol.name else 0)
+        index, value = symbol["st_shndx"], symbol["st_value"]
+        place = placed.get(index)
+        if index == "SHN_UNDEF" or _is_indirect(symbol):
+            values.append(_Symbol(_external(image, symbol.name) if symbol.name else 0))
             continue
-        address = value if place == "SHN_ABS" else placed.get(place, 0) + value
-        values.append(address)
-        if place in placed:
-            _name(image, symbol, address)
+        values.append(_Symbol(place.at(value) if place else value, place if _is_section(symbol) else None))
+        if place:
+            _name(image, symbol, place.at(value))
     return values
 
 
+def _is_section(symbol: Any) -> bool:
+    return bool(symbol["st_info"]["type"] == "STT_SECTION")
+
+
+def _is_indirect(symbol: Any) -> bool:
+    return symbol["st_info"]["type"] in ("STT_LOOS", "STT_GNU_IFUNC", _INDIRECT)
+
+
 def _dynamic_symbol(symbol: Any, image: Image, base: int) -> int:
-    if symbol["st_shndx"] == "SHN_UNDEF":
+    if symbol["st_shndx"] == "SHN_UNDEF" or _is_indirect(symbol):
         return _external(image, symbol.name) if symbol.name else 0
     address = base + int(symbol["st_value"])
     _name(image, symbol, address)
@@ -84,9 +109,20 @@ def _name(image: Image, symbol: Any, address: int) -> None:
     if symbol.name.startswith(".L"):
         image.labels.setdefault(symbol.name, address)
     elif symbol.name and kind not in ("STT_SECTION", "STT_FILE"):
-        image.symbols.setdefault(symbol.name, address)
+        _named(image, symbol.name, address, symbol["st_info"]["bind"] == "STB_LOCAL")
         if kind == "STT_FUNC":
             image.functions[symbol.name] = symbol["st_size"]
+
+
+def _named(image: Image, name: str, address: int, local: bool) -> None:
+    """What all files see goes before what is one file's own; among equals a name must have one address."""
+    known = image.symbols.get(name)
+    if known is None or (name in image.locals and not local):
+        image.symbols[name] = address
+        image.doubtful.discard(name)
+        (image.locals.add if local else image.locals.discard)(name)
+    elif known != address and local == (name in image.locals):
+        image.doubtful.add(name)
 
 
 def _external(image: Image, name: str) -> int:
@@ -119,17 +155,23 @@ class _Got:
             self.image.sections.append(Section(".got", self.address, data, "r"))
 
 
-def _apply(target: Section, entry: Any, symbol: int, got: _Got) -> None:
+def _apply(target: Section, entry: Any, symbol: _Symbol, got: _Got) -> None:
     kind, offset = entry["r_info_type"], entry["r_offset"]
     addend = entry["r_addend"] if entry.is_RELA() else 0
     place = target.address + offset
     if kind in _PLACE_RELATIVE:
-        _store(target, offset, symbol + addend - place, _PLACE_RELATIVE[kind], signed=True)
+        _store(
+            target,
+            offset,
+            symbol.plus(addend, _PLACE_RELATIVE[kind]) - place,
+            _PLACE_RELATIVE[kind],
+            signed=True,
+        )
     elif kind in _ABSOLUTE:
-        _store(target, offset, symbol + addend, _ABSOLUTE[kind], signed=kind == _32S)
+        _store(target, offset, symbol.plus(addend), _ABSOLUTE[kind], signed=kind == _32S)
     elif kind in _THROUGH_GOT:
-        _store(target, offset, got.slot(symbol) + addend - place, 4, signed=True)
-    elif kind != _NONE and "debug" not in target.name:
+        _store(target, offset, got.slot(symbol.plus(0)) + addend - place, 4, signed=True)
+    elif kind != _NONE:
         raise LoadError(f"relocation type {kind} at {target.name}+{offset:#x} is not known")
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import subprocess
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -106,3 +107,88 @@ def test_broken_files_end_in_an_error_or_an_image(object_bytes, changes, length)
         address = image.address_of("f")
         for _ in range(20):
             address = decode(image, address).following
+
+
+def assembled(folder, source, name="unit"):
+    path = folder / f"{name}.S"
+    path.write_text(source)
+    return path
+
+
+ALIGNED = """
+.section .rodata.one, "a"
+one: .byte 1
+.section .rodata.eight, "a"
+.balign 8
+eight: .quad 1
+.section .rodata.all, "a"
+.balign 64
+all: .quad 1
+.text
+.balign 16
+f: ret
+"""
+
+
+def test_no_section_is_better_aligned_than_it_asks(tmp_path):
+    symbols = load(assembled(tmp_path, ALIGNED)).symbols
+    alignment = {name: address & -address for name, address in symbols.items()}
+    assert alignment == {"one": 1, "eight": 8, "all": 64, "f": 16}
+
+
+MERGED = """
+.section .rodata.cst16, "aM", @progbits, 16
+.balign 16
+.Lpad: .quad 1, 2
+first: .quad 3, 4
+second: .quad 5, 6
+end:
+.section .rodata, "a"
+.quad second, .Lpad
+.text
+f:
+movdqu first(%rip), %xmm0
+movdqu .Lpad+8(%rip), %xmm0
+lea end(%rip), %rax
+ret
+"""
+
+
+def test_constants_that_a_linker_merges_lie_apart(tmp_path):
+    """It keeps one of those that are equal, in any order: what lies behind one is another file's."""
+    image = load(assembled(tmp_path, MERGED))
+    parts = [bytes(s.data) for s in image.sections if s.name == ".rodata.cst16"]
+    assert [int.from_bytes(part[:8], "little") for part in parts] == [1, 3, 5]
+    starts = [s.address for s in image.sections if s.name == ".rodata.cst16"]
+    assert starts[1] == image.symbols["first"]
+    assert starts[2] == image.symbols["second"]
+    assert all(b - a >= 16 + 64 and a % 32 == 16 for a, b in pairwise(starts))
+    at = image.symbols["f"]
+    one = decode(image, at)
+    assert one.operands[1].displacement == starts[1]
+    two = decode(image, one.following)
+    assert two.operands[1].displacement == starts[0] + 8
+    (rodata,) = [s.data for s in image.sections if s.name == ".rodata"]
+    assert [int.from_bytes(rodata[i : i + 8], "little") for i in (0, 8)] == [starts[2], starts[0]]
+
+
+def test_a_name_that_stands_for_two_functions_is_told_and_a_global_one_goes_first(tmp_path):
+    for name, visible in (("a", ""), ("b", ""), ("c", ".globl g")):
+        source = f".text\n.type f, @function\n.type g, @function\n{visible}\nf: nop\ng: ret\n"
+        path = assembled(tmp_path, source, name)
+        (tmp_path / f"{name}.o").write_bytes(assemble(path))
+    objects = [str(tmp_path / f"{name}.o") for name in "abc"]
+    subprocess.run(["ld", "-r", "-o", str(tmp_path / "all.o"), *objects], check=True)
+    image = load(tmp_path / "all.o")
+    with pytest.raises(LoadError, match=r"all\.o has several symbols called f"):
+        image.address_of("f")
+    text = next(s for s in image.sections if s.name == ".text")
+    assert image.address_of("g") == text.address + 2 * 2 + 1
+
+
+def test_a_function_that_the_loader_chooses_is_not_taken_for_its_chooser(tmp_path):
+    source = ".text\n.globl f\n.type f, @gnu_indirect_function\nf: ret\n.globl g\ng: call f\nret\n"
+    image = load(assembled(tmp_path, source))
+    assert "f" not in image.symbols
+    with pytest.raises(LoadError, match="f is called, but"):
+        decode(image, decode(image, image.address_of("g")).operands[0].address)

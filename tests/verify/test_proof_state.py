@@ -79,6 +79,35 @@ def test_what_an_instruction_does_beside_its_row_is_seen(tmp_path, body, finding
     assert not finding or re.search(finding, proof.findings[0]), proof.findings
 
 
+CONSTANTS = """
+.section .rodata.cst16, "aM", @progbits, 16
+.balign 16
+one: .quad 1, 2
+two: .quad 3, 4
+.section .rodata.f, "a"
+.balign 8
+eight: .quad 5, 6
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "finding"),
+    [
+        ("movdqa one(%rip), %xmm1; movdqu two(%rip), %xmm1", ""),
+        ("vmovdqu one(%rip), %ymm1", r"16 bytes past the end of \.rodata\.cst16"),
+        ("lea one(%rip), %rax; movdqu 16(%rax), %xmm1", r"past the end of \.rodata\.cst16"),
+        ("movdqu eight(%rip), %xmm1", ""),
+        ("movdqa eight(%rip), %xmm1", "must be a multiple of 16"),
+    ],
+)
+def test_constants_lie_as_a_linker_may_put_them(tmp_path, body, finding):
+    path = tmp_path / "snippet.S"
+    path.write_text(f"{CONSTANTS}.text\n.globl f\nf:\n{body}\n{RIGHT}\nret\n".replace("; ", "\n"))
+    proof = Prover(load(path)).prove("f", ONE, 0, 16)
+    assert bool(proof.findings) == bool(finding), proof.findings
+    assert not finding or re.search(finding, proof.findings[0]), proof.findings
+
+
 def test_code_in_a_writable_section_is_refused(tmp_path):
     path = tmp_path / "snippet.S"
     path.write_text(f'.section .hot,"awx"\n.globl f\nf:\n{RIGHT}\nret\n'.replace("; ", "\n"))
