@@ -35,6 +35,15 @@ class Access:
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What a lane must hold and does not."""
+
+    name: str
+    """What the model calls it; empty where the model names no such value."""
+    data: bytes
+
+
+@dataclass(frozen=True)
 class Step:
     """One step: its text, where it stands, and what it set."""
 
@@ -57,6 +66,8 @@ class Step:
 
     ``d`` data, else ``t`` tweak, IV or counter, else ``k`` key, else ``c`` constants.
     """
+    wanted: Mapping[str, Wanted] = field(default_factory=dict)
+    """Lanes that are not what the model has there: ``zmm6[2]`` to what it must be."""
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ An object with
 - ``phases``: rows ``[first step, name]``, and ``model_phases``
 - ``buffers``: rows ``[name, address, writable, hex, expected hex or null]``
 - ``start``: register to hex
-- ``steps``: rows ``[code, values, names, accesses, origins]``, empty ends left out; values are name to hex;
-  names are place to an index of ``names``, or a register to a list of its lanes' (null for none); an
-  access is ``[buffer, offset, size]`` for a read and ``[buffer, offset, hex]`` for a write, the buffer an
-  index or -1
+- ``steps``: rows ``[code, values, names, accesses, origins, wanted]``, empty ends left out; values are
+  name to hex; names are place to an index of ``names``, or a register to a list of its lanes' (null for
+  none); an access is ``[buffer, offset, size]`` for a read and ``[buffer, offset, hex]`` for a write, the
+  buffer an index or -1; wanted are lane to ``[index of names, hex]``, where a lane is not what it must be
 - ``model``: rows ``[code, name, hex, name, hex, …]``, names as indices; a text of null is the first name
 - ``findings``: rows ``[text, step or null]``
 """
@@ -25,7 +25,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from aeskit.trace import Access, Buffer, Finding, Step, Trace, TraceError
+from aeskit.bits import BLOCK
+from aeskit.trace import Access, Buffer, Finding, Step, Trace, TraceError, Wanted
 
 VERSION = 2
 """A reader refuses any other."""
@@ -119,6 +120,7 @@ def _write_step(step: Step, code: _Table, names: _Table, places: Mapping[str, in
         _write_names(step.names, names),
         [_write_access(access, places) for access in step.accesses],
         dict(step.origins),
+        {place: [names(must.name), must.data.hex()] for place, must in step.wanted.items()},
     ]
     while not row[-1] and len(row) > 1:
         row.pop()
@@ -253,7 +255,7 @@ class _Reader:
 
     def step(self, row: Any, phase: str, where: str) -> Step:
         """A row of ``steps``."""
-        row = [*_row(row, where, range(1, 6)), *({}, {}, [], {})[len(row) - 1 :]]
+        row = [*_row(row, where, range(1, 7)), *({}, {}, [], {}, {})[len(row) - 1 :]]
         text, place, line = self.code[_index(row[0], len(self.code), f"{where}: code")]
         names = self._names(row[2], f"{where}: names")
         return Step(
@@ -265,6 +267,10 @@ class _Reader:
             tuple(self._access(item, f"{where}: accesses") for item in _row(row[3], f"{where}: accesses")),
             line,
             {at: _letters(found, where) for at, found in _object(row[4], f"{where}: origins").items()},
+            {
+                at: self._must(found, f"{where}: wanted")
+                for at, found in _object(row[5], f"{where}: wanted").items()
+            },
         )
 
     def _names(self, found: Any, where: str) -> dict[str, str]:
@@ -276,6 +282,13 @@ class _Reader:
                     at = f"{place}[{lane}]" if several else place
                     made[at] = self.names[_index(index, len(self.names), where)]
         return made
+
+    def _must(self, row: Any, where: str) -> Wanted:
+        index, data = _row(row, where, range(2, 3))
+        data = _bytes(data, where)
+        if len(data) != BLOCK:
+            raise TraceError(f"{where} must have {BLOCK} bytes, not {len(data)}")
+        return Wanted(self.names[_index(index, len(self.names), where)], data)
 
     def _access(self, row: Any, where: str) -> Access:
         place, offset, what = _row(row, where, range(3, 4))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aeskit.trace import Access, Buffer, Finding, Recorder, Step, Trace, TraceError
+from aeskit.trace import Access, Buffer, Finding, Recorder, Step, Trace, TraceError, Wanted
 from aeskit.trace_json import VERSION
 
 words = st.text(max_size=12)
@@ -34,6 +34,7 @@ steps = st.builds(
     accesses=st.lists(reads | writes, max_size=2).map(tuple),
     line=st.sampled_from(["", "f.S:3"]),
     origins=st.dictionaries(words, st.sampled_from(["d", "dtkc", "c" * 32]), max_size=2),
+    wanted=st.dictionaries(words, st.builds(Wanted, words, st.binary(min_size=16, max_size=16)), max_size=2),
 )
 traces = st.builds(
     Trace,
@@ -118,7 +119,7 @@ def test_a_trace_with_one_value_replaced_is_read_or_refused(trace, data):
         (whole(findings=[1]), "findings[0] must be a list, not int"),
         (whole(findings=[["x", 0]]), "findings[0] must be from 0 to -1, not 0"),
         (one(1), "steps[0] must be a list, not int"),
-        (one([]), "steps[0] must have 1 to 5 items, not 0"),
+        (one([]), "steps[0] must have 1 to 6 items, not 0"),
         (one([1]), "steps[0]: code must be from 0 to 0, not 1"),
         (one([True]), "steps[0]: code must be from 0 to 0, not True"),
         (one([0, {"a": 1}]), "steps[0]: values must be hexadecimal"),
@@ -127,6 +128,12 @@ def test_a_trace_with_one_value_replaced_is_read_or_refused(trace, data):
         (one([0, {}, {"a": 0}]), "steps[0]: names must be from 0 to -1, not 0"),
         (whole(model=[[0, 1]], model_phases=[[0, ""]]), "model[0] must have names and values in pairs"),
         (one([0, {}, {}, [], {"zmm0": "x"}]), "steps[0]: origins must be letters d, t, k and c"),
+        (one([0, {}, {}, [], {}, {"zmm0[1]": [0, "00" * 16]}]), "steps[0]: wanted must be from 0 to -1"),
+        (one([0, {}, {}, [], {}, {"zmm0[1]": "T_1"}]), "steps[0]: wanted must be a list, not str"),
+        (
+            one([0, {}, {}, [], {}, {"zmm0[1]": [0, "00"]}]) | {"names": ["T_1"]},
+            "steps[0]: wanted must have 16 bytes, not 1",
+        ),
         (one([0, {}, {}, [[0, 0, 1]]]), "steps[0]: accesses must be from 0 to -1, not 0"),
         (one([0, {}, {}, [[-1, -1, 1]]]), "not -1"),
         (whole(steps=[[0]], places=[""], code=[["nop", 0, ""]]), "trace: phases must begin at step 0"),

@@ -129,7 +129,7 @@ def unset(run: Events, arguments: Sequence[str]) -> Iterator[Finding]:
         for name in instruction.reads:
             if name not in known and _counts(name) and not (kept and name in _KEPT_NAMES):
                 known.add(name)
-                yield Finding(f"{_short(name, instruction)} is read, which nothing has set", number)
+                yield Finding(f"{shown(name, instruction)} is read, which nothing has set", number)
         known.update(event.values)
         known.update(instruction.writes)
 
@@ -149,7 +149,8 @@ def _is_idiom(instruction: d.Instruction) -> bool:
     return mnemonic in _IDIOMS and len(registers) > 1 and len({repr(source) for source in sources}) == 1
 
 
-def _short(name: str, instruction: d.Instruction) -> str:
+def shown(name: str, instruction: d.Instruction) -> str:
+    """A register's name at the width at which an instruction uses vector registers."""
     sizes = [o.size for o in instruction.operands if isinstance(o, d.Vector)]
     if name[1:3] == "mm" and sizes:
         return {16: "x", 32: "y", 64: "z"}.get(max(sizes), "z") + name[1:]
@@ -182,7 +183,7 @@ def upper_halves(run: Events) -> Iterator[Finding]:
     if dirty and not run.problem:
         first = min(dirty.values())
         what = run.events[first].instruction
-        names = ", ".join(f"{_short(f'zmm{number}', what)}" for number in sorted(dirty)[:4])
+        names = ", ".join(f"{shown(f'zmm{number}', what)}" for number in sorted(dirty)[:4])
         more = f" and {len(dirty) - 4} more" if len(dirty) > 4 else ""
         yield Finding(f"no vzeroupper before the return: the upper halves of {names}{more} stay dirty")
 

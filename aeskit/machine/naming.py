@@ -49,6 +49,23 @@ class Names:
             return f"{found} reversed"
         return self._sum(data) if len(data) == LANE and any(data) else ""
 
+    def lanes_known(self) -> list[bytes]:
+        """The values of a lane's size."""
+        return [data for data in self._names if len(data) == LANE]
+
+    def fitting(self, data: bytes, known: bytes) -> bytes | None:
+        """The one value of a lane's size that fits the bytes of `data` where `known` is not 0.
+
+        All bytes known, it is `data` where that has a name. None for no value, several, or too few bytes.
+        """
+        places = [at for at in range(LANE) if known[at]]
+        if len(places) == LANE:
+            return data if self.name(data) else None
+        if len(places) < SHORTEST:
+            return None
+        fits = [v for v in self.lanes_known() if all(v[at] == data[at] for at in places)]
+        return fits[0] if len(fits) == 1 else None
+
     def lanes(self, register: str, data: bytes) -> dict[str, str]:
         """``zmm6[2]`` to ``T_2`` for each lane of a register that has a name."""
         named = (

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from aeskit.bits import from_le
 from aeskit.machine import decode as d
+from aeskit.machine.divergence import Wrong
 from aeskit.machine.events import Event, Events, is_register, register
 from aeskit.machine.loader import Image
 from aeskit.machine.memory import Region
 from aeskit.machine.naming import LANE, Names
 from aeskit.machine.phases import phases
-from aeskit.trace import Access, Buffer, Finding, Step, Trace
+from aeskit.trace import Access, Buffer, Finding, Step, Trace, Wanted
 
 Kind = Callable[[str], str]
 """From a value's name to what it belongs to: ``block 3``, ``tweak``; empty if to nothing."""
@@ -30,12 +31,13 @@ def record(
     findings: Iterable[Finding] = (),
     model: Iterable[Step] = (),
     origins: Sequence[Mapping[str, str]] = (),
+    wrong: Sequence[Wrong] = (),
 ) -> Trace:
     """The trace of a run; `buffers` as they were before it, `about` names the part of each phase.
 
-    `origins` are of each step, as `origins.origins` gives them.
+    `origins` are of each step, as `origins.origins` gives them; `wrong` are `divergence.divergence`'s lanes.
     """
-    return _Recording(image, run, buffers, stack, names, origins).trace(
+    return _Recording(image, run, buffers, stack, names, origins, wrong).trace(
         title, source, about, tuple(findings), tuple(model)
     )
 
@@ -55,6 +57,7 @@ class _Recording:
         stack: Region,
         names: Names,
         origins: Sequence[Mapping[str, str]],
+        wrong: Sequence[Wrong],
     ) -> None:
         self.image, self.run, self.names, self.origins = image, run, names, origins
         self.buffers = sorted((*buffers, *_frame(run, stack)), key=lambda buffer: buffer.address)
@@ -62,6 +65,9 @@ class _Recording:
         self.constants = {at: name for name, at in image.labels.items()}
         self.texts: dict[int, tuple[str, str]] = {}
         self.now: dict[str, bytes] = {}
+        self.wrong: dict[int, list[Wrong]] = {}
+        for one in wrong:
+            self.wrong.setdefault(one.step, []).append(one)
 
     def trace(
         self, title: str, source: str, about: Kind, findings: tuple[Finding, ...], model: tuple[Step, ...]
@@ -72,13 +78,13 @@ class _Recording:
         self.now = start | dict(self._view(name, data) for name, data in held)
         events, wanted = self.run.events, _wanted_flags(self.run.events)
         known = self.origins or [{}] * len(events)
-        made = [self._step(*step) for step in zip(events, wanted, known, strict=True)]
+        made = [self._step(n, *step) for n, step in enumerate(zip(events, wanted, known, strict=True))]
         work = [{kind for name in step.names.values() if (kind := about(name))} for step in made]
         told = phases(self.image, [event.instruction.address for event in events], work)
         steps = [_with_phase(step, phase) for step, phase in zip(made, told, strict=True)]
         return Trace(title, source, tuple(steps), findings, tuple(self.buffers), start, model)
 
-    def _step(self, event: Event, flags: bool, known: Mapping[str, str]) -> Step:
+    def _step(self, number: int, event: Event, flags: bool, known: Mapping[str, str]) -> Step:
         values, names, origins = {}, {}, {}
         for full, data in event.values.items():
             if not is_register(full) or (full == "flags" and not flags):
@@ -94,7 +100,12 @@ class _Recording:
         for access, (_, _, data) in zip(accesses, event.accesses, strict=True):
             names.update(self._moved(access, data))
         text, place = self._text(event.instruction)
-        return Step(text, place, "", values, names, accesses, event.instruction.line, origins)
+        wanted = dict(map(self._wanted, self.wrong.get(number, ())))
+        return Step(text, place, "", values, names, accesses, event.instruction.line, origins, wanted)
+
+    def _wanted(self, wrong: Wrong) -> tuple[str, Wanted]:
+        name, _ = self._view(wrong.register, b"")
+        return f"{name}[{wrong.lane}]", Wanted(wrong.name, wrong.must)
 
     def _letters(self, letters: str) -> str:
         """Of the lanes, or bytes, that are shown."""

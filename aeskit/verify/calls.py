@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from hashlib import shake_128
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from aeskit.machine import decode as d
 from aeskit.machine.loader import Image
 from aeskit.machine.memory import Region
 from aeskit.machine.run import Machine
+from aeskit.models import cts
 from aeskit.models.arithmetic import choose
 from aeskit.trace import Buffer, Recorder, Step
 
@@ -266,12 +268,7 @@ def _given_steps(contract: Contract, inputs: Inputs, heard: list[Step]) -> tuple
     """Blocks and other inputs by the standard's letters: the model names what it makes of them, not them."""
     made = {name for step in heard for name in step.values}
     letter = "C" if any(re.fullmatch(r"P\*?_\d+", name) for name in made) else "P"
-    first = 0 if contract.name.startswith("xts") else 1
-    data = inputs.used.get("data", b"")
-    blocks = {
-        f"{letter}_{start // BLOCK + first}": data[start : start + BLOCK]
-        for start in range(0, len(data), BLOCK)
-    }
+    blocks = _blocks(contract.name, letter, inputs.used.get("data", b""))
     others = {name: inputs.used[name] for name in ("key", *STARTS) if name in inputs.used}
     more = [_given_step(*item) for item in others.items()]
     if "key" in inputs.used:
@@ -279,6 +276,22 @@ def _given_steps(contract: Contract, inputs: Inputs, heard: list[Step]) -> tuple
         choose("plain").expand_for_decryption(inputs.used["key"], keys.note, "K")
         more += [step for step in keys.steps if step.text.startswith("dK")]
     return [_given_step(*item) for item in blocks.items()], more
+
+
+def _blocks(contract: str, letter: str, data: bytes) -> dict[str, bytes]:
+    """The blocks of a message by their names; of stolen ciphertext the last two as they lie there."""
+    first, n = 0 if contract.startswith("xts") else 1, -(-len(data) // BLOCK)
+    sizes, numbers = [BLOCK] * n, list(range(first, first + n))
+    stealing = next((s for s in cts.STEALING if contract == f"cts_decrypt_{s.lower()}"), None)
+    if stealing and n > 1:
+        d = cts.tail(len(data))
+        exchanged = cts.exchanged(d, stealing)
+        sizes[-2:] = (BLOCK, d) if exchanged else (d, BLOCK)
+        numbers[-2:] = (n, n - 1) if exchanged else (n - 1, n)
+    ends = list(accumulate(sizes))
+    parts = [data[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+    stars = ["*" * (stealing is not None and len(part) < BLOCK) for part in parts]
+    return {f"{letter}{s}_{i}": part for s, i, part in zip(stars, numbers, parts, strict=True)}
 
 
 def _given_step(name: str, data: bytes) -> Step:

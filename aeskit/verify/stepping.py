@@ -13,6 +13,7 @@ from aeskit.bits import BLOCK
 from aeskit.contracts import ANY, Contract, UInt32
 from aeskit.machine import decode as d
 from aeskit.machine import events, findings
+from aeskit.machine.divergence import Wrong, divergence
 from aeskit.machine.events import Events
 from aeskit.machine.loader import Image, load
 from aeskit.machine.memory import Region
@@ -103,8 +104,10 @@ def trace(
         found += [] if _is_wrong(found) else others.wrong
     values = [(name, data) for step in prepared.model for name, data in step.values.items()]
     names = Names([*values, *_ahead(prepared)])
+    wrong: list[Wrong] = []
     if _is_wrong(found):
-        found += _first_missing(prepared, run)
+        wrong = divergence(run, names, _buffers(prepared, after))
+        found += [*_first_missing(prepared, run), *_first_wrong(wrong, run)]
     kinds = {name: step.phase for step in prepared.model for name in step.values}
     found.sort(key=lambda finding: len(run.events) if finding.step is None else finding.step)
     return record(
@@ -119,6 +122,7 @@ def trace(
         found,
         prepared.model,
         origins(run, others.runs) if others.runs else (),
+        wrong,
     )
 
 
@@ -229,6 +233,25 @@ def _wrong(prepared: Prepared, after: Mapping[str, bytes], run: Events) -> Itera
         {name: bytes(b.data) for name, b in buffers.items()},
         {name: after[name] for name in buffers},
     )
+
+
+def _buffers(prepared: Prepared, after: Mapping[str, bytes]) -> Iterator[tuple[int, bytes, bytes]]:
+    """Address, what it holds and what it must hold, of each buffer of which that is known."""
+    for buffer in prepared.buffers():
+        if buffer.data and buffer.expected is not None:
+            yield buffer.address, after[buffer.name], buffer.expected
+
+
+def _first_wrong(wrong: list[Wrong], run: Events) -> Iterator[Finding]:
+    """The first lane that is not what the model says, of those that led to wrong bytes."""
+    for one in wrong[:1]:
+        event = run.events[one.step]
+        held = event.values[one.register][BLOCK * one.lane :]
+        at = next(n for n in range(BLOCK) if held[n] != one.must[n])
+        lane = f"lane {one.lane} of {findings.shown(one.register, event.instruction)}"
+        called = f" is not {one.name}" if one.name else ""
+        byte = f"byte {at} is {held[at]:02x}, must be {one.must[at]:02x}"
+        yield Finding(f"the first lane that differs from the model: {lane}{called}: {byte}", one.step)
 
 
 def _first_missing(prepared: Prepared, run: Events) -> Iterator[Finding]:

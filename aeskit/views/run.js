@@ -120,9 +120,14 @@ export class Run {
   }
 
   step(at) {
-    const [code, values = {}, , accesses = []] = this.raw.steps[at];
+    const [code, values = {}, , accesses = [], , wanted = {}] = this.raw.steps[at];
     const [text, where, line] = this.raw.code[code], place = this.raw.places[where];
-    return { at, text, place, line, values, names: Object.fromEntries(this.named(this.raw.steps[at])), accesses: accesses.map((access) => this.access(access)) };
+    return { at, text, place, line, values, names: Object.fromEntries(this.named(this.raw.steps[at])), accesses: accesses.map((access) => this.access(access)), wanted: this.wanted(wanted) };
+  }
+
+  /* Lanes that are not what the model has there: place, the model's name or "", the bytes that must be there. */
+  wanted(row) {
+    return Object.entries(row).map(([place, [name, must]]) => ({ place, name: this.raw.names[name], must }));
   }
 
   access([buffer, offset, what]) {

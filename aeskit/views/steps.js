@@ -17,6 +17,17 @@ const flags = (hex) => Object.keys(FLAGS).filter((name) => (integer(hex) >> BigI
 const grouped = (hex) => hex.match(/.{1,8}/g)?.join(" ") ?? "";
 const plural = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
 
+/* zmm3[0], zmm3[1], zmm3[2], key+80 as zmm3[0–2], key+80. */
+function together(places) {
+  const lanes = new Map(), rest = places.filter((place) => !/\[\d\]$/.test(place));
+  for (const [, name, lane] of places.flatMap((place) => [...place.matchAll(/^(.+)\[(\d)\]$/g)])) lanes.set(name, [...(lanes.get(name) ?? []), Number(lane)]);
+  const runs = [...lanes].map(([name, some]) => {
+    const one = some.length > 1 && some.at(-1) - some[0] === some.length - 1;
+    return `${name}[${one ? `${some[0]}–${some.at(-1)}` : some.join(",")}]`;
+  });
+  return [...runs, ...rest].join(", ");
+}
+
 export class StepsView {
   constructor(raw, el) {
     this.run = new Run(raw);
@@ -45,6 +56,7 @@ export class StepsView {
     this.rowOfStep = (at) => at + this.run.phase(at) + 1;
     const total = this.run.count + this.run.phases.length;
     this.bad = new Set(this.run.findings.map((finding) => finding.step));
+    this.run.raw.steps.forEach((row, at) => row[5] && this.bad.add(at));
     this.list = new LongList("instructions", total, (row) => this.codeRow(row), (row) => this.go(this.stepOfRow(row).at));
     return node("section", { class: "aeskit-code", "aria-label": "code" }, this.list.box);
   }
@@ -202,10 +214,10 @@ export class StepsView {
     const after = this.run.follow(before, this.at);
     this.list.select(this.rowOfStep(this.at));
     this.paintNow(step, before);
-    this.paintLanes(before, after);
+    this.paintLanes(before, after, step.wanted);
     this.paintScalars(step, after);
     this.strips.forEach((strip) => this.paintStrip(strip, step));
-    this.paintModel(step);
+    this.paintModel(step, after);
     this.slider.value = this.at;
     const number = this.run.phase(this.at), phase = this.run.phases[number]?.name ?? "";
     this.slider.setAttribute("aria-valuetext", `step ${this.at} of ${this.run.count}, ${phase}, ${step.text}`);
@@ -231,7 +243,7 @@ export class StepsView {
     return `${written ? "writes" : "reads"} ${buffer}+${offset}, ${plural(size, "byte")}${what}`;
   }
 
-  paintLanes(before, after) {
+  paintLanes(before, after, wanted) {
     if (!this.drawn) return;
     const values = [], marks = [], titles = [], kinds = [];
     for (const { name, size } of this.shown) {
@@ -239,12 +251,16 @@ export class StepsView {
       values.push(now);
       marks.push(now === old ? "" : now.match(/../g).map((pair, i) => (pair === old.substr(2 * i, 2) ? "00" : "ff")).join(""));
       const lanes = Array.from({ length: size / 16 }, (_, lane) => after.lanes.get(`${name}[${lane}]`) ?? "");
-      titles.push(lanes.map((known, lane) => `${name}[${lane}]${known ? ` = ${known}` : ""}`));
+      titles.push(lanes.map((known, lane) => {
+        const missed = wanted.find(({ place }) => place === `${name}[${lane}]`);
+        return `${name}[${lane}]${known ? ` = ${known}` : missed ? ` ≠ ${missed.name || "right"}` : ""}`;
+      }));
       kinds.push(lanesFrom(after, name, lanes.length));
     }
     Object.assign(this.model.held, { marks, titles, kinds });
     this.model.set("values", values);
-    this.lanes.querySelector(".aeskit-marked")?.closest("tr").scrollIntoView({ block: "nearest" });
+    const marked = this.lanes.querySelectorAll(".aeskit-marked"); // the last first, so that the first is seen
+    for (const cell of [marked[marked.length - 1], marked[0]]) cell?.closest("tr").scrollIntoView({ block: "nearest" });
   }
 
   paintScalars(step, after) {
@@ -283,16 +299,38 @@ export class StepsView {
     canvas.setAttribute("aria-label", `${buffer.name}, ${told.textContent}`);
   }
 
-  paintModel(step) {
+  paintModel(step, after) {
     const plain = (name) => name.split(" ⊕ ")[0].replace(" reversed", "");
     const vector = Object.entries(step.names).filter(([place]) => isVector(place.replace(/\[\d+\]$/, "")) || place.includes("+"));
-    const found = vector.map(([place, name]) => ({ place, name, at: this.index.get(plain(name)) })).filter(({ at }) => at !== undefined);
+    const same = new Map();
+    for (const [place, name] of vector) same.set(name, [...(same.get(name) ?? []), place]);
+    const found = [...same].map(([name, places]) => ({ place: together(places), name, at: this.index.get(plain(name)) })).filter(({ at }) => at !== undefined);
     const shown = found.slice(0, 4).map(({ place, name, at }) => this.fit(place, name, at, step));
     const more = found.length > 4 ? [node("p", { class: "aeskit-quiet" }, `and ${found.length - 4} more`)] : [];
+    const wrong = step.wanted.slice(0, 4).map((one) => this.unfit(one, plain, after));
     const none = node("p", { class: "aeskit-quiet" }, Object.keys(step.values).some(isVector) ? "no value that the standard names" : "no lane set");
-    this.fits.replaceChildren(node("h2", {}, "the standard's step"), ...(found.length ? [...shown, ...more] : [none]));
-    const own = found.filter(({ place }) => !place.includes("+"));
-    this.modelList.select((own[0] ?? found[0])?.at ?? this.before(plain));
+    this.fits.replaceChildren(node("h2", {}, "the standard's step"), ...wrong, ...(found.length ? [...shown, ...more] : wrong.length ? [] : [none]));
+    const own = found.filter(({ place }) => isVector(place.split("[")[0]));
+    const missed = this.index.get(plain(step.wanted[0]?.name ?? ""));
+    this.modelList.select(missed ?? (own[0] ?? found[0])?.at ?? this.before(plain));
+  }
+
+  /* A lane that is not what the model has: what it must be above what it is, and the bytes that differ. */
+  unfit({ place, name, must }, plain, after) {
+    const [, register, lane] = /^(\w+)\[(\d)\]$/.exec(place), at = this.index.get(plain(name));
+    const is = (after.values.get(register) ?? "").substr(32 * lane, 32);
+    const { text, place: clause } = at === undefined ? { text: name || "what follows from the result", place: "" } : this.run.model(at);
+    const verdict = node("p", { class: "aeskit-bad" }, `✗ ${place} is not ${name || "what it must be"}, different`);
+    const rows = [["must be", must, is], ["     is", is, must]].map(([word, hex, other]) => node("p", { class: "aeskit-hex" }, `${word} `, ...this.apart(hex, other)));
+    return node("div", { "data-kind": kindOf(name) }, node("p", {}, node("strong", {}, text)), node("p", { class: "aeskit-quiet" }, clause), ...rows, verdict);
+  }
+
+  /* Bytes in groups of four, those that differ from another's marked. */
+  apart(hex, other) {
+    return (hex.match(/../g) ?? []).flatMap((pair, i) => {
+      const gap = i % 4 === 0 && i ? [" "] : [];
+      return [...gap, pair === other.substr(2 * i, 2) ? pair : node("mark", {}, pair)];
+    });
   }
 
   /* The model's step of the last recognised value before this step. */

@@ -120,6 +120,9 @@ class _Drawing:
             head = ""
         if head:
             yield from _wrapped(head, self.width, " " * 15)
+        for place, must in step.wanted.items():
+            told = f"    ≠ {place} must be {must.name + ': ' if must.name else ''}{must.data.hex(' ', 4)}"
+            yield from _wrapped(told, self.width, " " * 6)
         for text in self.found.get(number, ()):
             yield from _wrapped(f"    {_MARK} {text}", self.width, " " * 6)
         self.before.update(step.values)

@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -93,6 +94,25 @@ def test_lanes_are_named_marked_and_equal_to_the_model(opened, run):
     opened.get_by_label("cell type").select_option("dwords")
     expect(row.locator("td")).to_have_count(4)
     opened.get_by_label("cell type").select_option("bytes")
+
+
+def test_a_lane_that_differs_is_shown_beside_what_it_must_be(browser, tmp_path):
+    sample = Path(__file__).parents[1] / "verify" / "faulty_ecb.S"
+    made = trace(f"{sample}:faulty_ecb", "ecb_encrypt", Given(16))
+    step = next(i for i, s in enumerate(made.steps) if s.wanted)
+    must = made.steps[step].wanted["xmm0[0]"]
+    file = tmp_path / "wrong.html"
+    file.write_text(page_of(made), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(file.as_uri())
+    go(page, step)
+    shown = page.locator(".aeskit-fits")
+    expect(shown).to_contain_text(f"✗ xmm0[0] is not {must.name}, different")
+    expect(shown.locator(".aeskit-hex").first).to_have_text(f"must be {must.data.hex(' ', 4)}")
+    same = sum(a == b for a, b in zip(must.data, made.steps[step].values["xmm0"], strict=True))
+    expect(shown.locator(".aeskit-hex").first.locator("mark")).to_have_count(16 - same)
+    expect(page.locator(".aeskit-registers")).to_contain_text(f"xmm0[0] ≠ {must.name}")
+    page.close()
 
 
 def test_clicks_go_where_they_point(opened, run):

@@ -5,13 +5,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from engines import NO_EMULATOR, NO_SILICON
 
 from aeskit.cli import main
 from aeskit.trace import Trace
 from aeskit.verify.calls import Given
 from aeskit.verify.stepping import trace
+from aeskit.views.steps import picture
 
 FAULTY = Path(__file__).with_name("faulty_ecb.S")
+
+SAMPLES = Path(__file__).with_name("samples")
 
 WIDE_LENGTH = """
 def setup(call):
@@ -76,12 +81,48 @@ def test_a_length_read_as_64_bits(tmp_path):
 
 
 def test_a_fault_that_these_inputs_do_not_show_is_met_with_others():
-    sample = Path(__file__).parent / "samples" / "wrong_at_33.S"
-    target = f"{sample}:wrong_at_33_xts_encrypt"
+    target = f"{SAMPLES / 'wrong_at_33.S'}:wrong_at_33_xts_encrypt"
     found = trace(target, "xts_encrypt_library", Given(33)).findings
     told = next(re.fullmatch(r"with --start (\w{32}), destination: block 1 .*", f.text) for f in found)
     again = trace(target, "xts_encrypt_library", Given(33, start=bytes.fromhex(told[1]))).findings
     assert any(f.text.startswith("destination: block 1") for f in again)
+
+
+def doubled(block):
+    """Times x in GF(2^128) of IEEE 1619, in Python's integers."""
+    value = int.from_bytes(block, "little") << 1
+    return (value ^ (value >> 128) * (1 << 128 | 0x87)).to_bytes(16, "little")
+
+
+def test_the_first_lane_that_differs_is_told_with_what_it_must_be():
+    sample, start = SAMPLES / "wrong_at_33.S", bytes.fromhex("48f6d03925462e853abfbfb4e6c5e2f1")
+    key = bytes(range(64))
+    made = trace(f"{sample}:wrong_at_33_xts_encrypt", "xts_encrypt_library", Given(33, key=key, start=start))
+    t0 = Cipher(algorithms.AES(key[32:]), modes.ECB()).encryptor().update(start)
+    told = [(n, step, *item) for n, step in enumerate(made) for item in step.wanted.items()]
+    number, step, place, must = told[0]
+    assert (step.text, place) == ("punpcklqdq %xmm3,%xmm2", "xmm2[0]")
+    assert (must.name, must.data) == ("T_1", doubled(t0))
+    finding = next(f for f in made.findings if "first lane that differs from the model" in f.text)
+    assert finding.step == number
+    assert f"lane 0 of xmm2 is not T_1: byte 0 is {step.values['xmm2'][0]:02x}, must be" in finding.text
+    assert {"PP_1", "T_2", "PP_2.round[14].start", "C_1"} <= {must.name for *_, must in told}
+    shown = picture(made)
+    assert f"≠ xmm2[0] must be T_1: {doubled(t0).hex(' ', 4)}" in shown
+
+
+@pytest.mark.parametrize("engine", ["silicon", "emulator"])
+def test_every_engine_shows_the_same_lane(engine):
+    if reason := NO_SILICON if engine == "silicon" else NO_EMULATOR:
+        pytest.skip(reason)
+    target, given = f"{FAULTY}:faulty_ecb", Given(32)
+    ours, theirs = (trace(target, "ecb_encrypt", given, one) for one in ("lanes", engine))
+    assert [step.wanted for step in theirs] == [step.wanted for step in ours]
+    assert any(step.wanted for step in ours)
+
+
+def test_right_code_has_no_lane_that_differs():
+    assert not any(step.wanted for step in trace("xts_encrypt_aesni_avx", None, Given(33)))
 
 
 def run(*arguments):

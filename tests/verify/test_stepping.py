@@ -113,3 +113,20 @@ def test_every_mode_is_recognised_and_clean(name, length, value):
 def test_bad_input_is_refused_in_words(target, contract, given, message):
     with pytest.raises(ValueError, match=message):
         trace(target, contract, given)
+
+
+@pytest.mark.parametrize(
+    ("stealing", "length", "names"),
+    [
+        ("cs1", 45, {0: ("C_1", 16), 16: ("C*_2", 13), 29: ("C_3", 16)}),
+        ("cs2", 45, {0: ("C_1", 16), 16: ("C_3", 16), 32: ("C*_2", 13)}),
+        ("cs3", 32, {0: ("C_2", 16), 16: ("C_1", 16)}),
+        ("cs1", 32, {0: ("C_1", 16), 16: ("C_2", 16)}),
+    ],
+)
+def test_blocks_of_stolen_ciphertext_go_by_their_names(stealing, length, names):
+    made = trace("cts_decrypt_aesni_avx", f"cts_decrypt_{stealing}", Given(length))
+    source = next(buffer.data for buffer in made.buffers if buffer.name == "source")
+    given = {name: data for step in made.model if "given" in step.text for name, data in step.values.items()}
+    assert {at: (name, len(given[name])) for at, (name, _) in names.items()} == names
+    assert all(given[name] == source[at : at + size] for at, (name, size) in names.items())
