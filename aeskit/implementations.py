@@ -36,8 +36,8 @@ class Implementation:
 
     name: str
     mode: str
-    """``xts``, ``ctr``, ``cbc``, ``cbc_streams`` (CBC, many messages at once), ``cts`` (CBC with ciphertext
-    stealing), ``ecb`` or ``keys``."""
+    """``xts``, ``xts_sectors`` (XTS, sectors in a row), ``ctr``, ``cbc``, ``cbc_streams`` (CBC, many
+    messages at once), ``cts`` (CBC with ciphertext stealing), ``ecb`` or ``keys``."""
     direction: str
     """``encrypt``, ``decrypt``; ``crypt`` where both are one; ``expand`` for keys."""
     instruction_set: str
@@ -83,11 +83,16 @@ _SETS = {
 }
 _WIDE = ("aesni_avx", "vaes_avx2", "vaes_avx512_256", "vaes_avx512_512")
 
+_EVEX = ("vaes_avx512_256", "vaes_avx512_512")
+
 # Mode, direction, instruction sets. Encryption of one CBC chain is serial: wider registers have no use there.
+# Sectors in a row need 32 registers: sixteen hold neither the tweaks nor the round keys beside the blocks.
 _ROWS = (
     ("keys", "expand", ("aesni",)),
     ("xts", "encrypt", _WIDE),
     ("xts", "decrypt", _WIDE),
+    ("xts_sectors", "encrypt", _EVEX),
+    ("xts_sectors", "decrypt", _EVEX),
     ("ctr", "crypt", _WIDE),
     ("cbc", "encrypt", ("aesni_avx",)),
     ("cbc", "decrypt", _WIDE),
@@ -159,6 +164,13 @@ def for_mode(mode: str, force: str | None) -> str | None:
 def _family(mode: str) -> str:
     """CBC with ciphertext stealing is CBC to who uses it."""
     return "cbc" if mode == "cts" else mode
+
+
+def beside(implementation: Implementation, mode: str) -> Implementation | None:
+    """That of another mode in the same direction and instruction set; None where none is built."""
+    wanted = mode, implementation.direction, implementation.instruction_set
+    found = (row for row in ALL if (row.mode, row.direction, row.instruction_set) == wanted)
+    return next((row for row in found if row.built), None)
 
 
 def _forced(rows: list[Implementation], force: str) -> Implementation | None:

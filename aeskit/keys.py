@@ -44,16 +44,16 @@ def schedule(key: BytesLike) -> Any:
     return found
 
 
-def xts_schedule(key: BytesLike, allow_equal_halves: bool = False) -> Any:
-    """The `struct xts_key` of K1, the data key, followed by K2, the tweak key (IEEE 1619-2018, 5.1).
+def xts_cipher(key: BytesLike, allow_equal_halves: bool = False) -> Any:
+    """A `struct xts_cipher` with the schedules of K1, the data key, and K2, the tweak key behind it in `key`.
 
-    ValueError unless it has 32, 48 or 64 bytes and, without `allow_equal_halves`, K1 differs from K2
-    (FIPS 140-3 implementation guidance, C.I).
+    IEEE 1619-2018, 5.1. ValueError unless the key has 32, 48 or 64 bytes and, without `allow_equal_halves`,
+    K1 differs from K2 (FIPS 140-3 implementation guidance, C.I).
     """
     source = readable(key, "key")
-    found = secret("struct xts_key *")
-    expansion = choose("keys", "expand").function
-    refusal = lib.core_xts_key(expansion, found, source, len(source), bool(allow_equal_halves))
+    found = secret("struct xts_cipher *")
+    expansion, schedules = choose("keys", "expand").function, ffi.addressof(found, "key")
+    refusal = lib.core_xts_key(expansion, schedules, source, len(source), bool(allow_equal_halves))
     if refusal == lib.REFUSED_EQUAL_HALVES:
         raise ValueError("the key's halves must differ; allow_equal_halves=True accepts equal ones")
     if refusal:

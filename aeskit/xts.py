@@ -8,8 +8,8 @@ from typing import Any
 
 from aeskit._native import ffi, lib
 from aeskit.buffers import BytesLike, block, fresh, readable, refuse, writable
-from aeskit.implementations import choose, for_cipher
-from aeskit.keys import secret, xts_schedule
+from aeskit.implementations import Implementation, beside, choose, for_cipher
+from aeskit.keys import secret, xts_cipher
 
 MAX_UNIT = 16 << 20
 """Bytes of 2^20 blocks, the most that a data unit may have (IEEE 1619-2018, 5.1)."""
@@ -29,6 +29,8 @@ class Cipher:
     A data unit has at least 16 bytes and, unless `allow_long_units`, at most 2^20 blocks; its tweak is 16
     bytes or an int, the number of the sector. Equal key halves are refused unless `allow_equal_halves`.
     `implementation` is a full name, an instruction set, or what AESKIT_IMPLEMENTATION says.
+
+    Threads may share a Cipher; data units in sequence, each tweak the next number, are fastest from one.
     """
 
     def __init__(
@@ -41,11 +43,11 @@ class Cipher:
     ) -> None:
         """Expand the key; ValueError for its length, equal halves, or an implementation that cannot run."""
         self.implementations = for_cipher("xts", "encrypt", "decrypt", implementation=implementation)
-        self._encrypt, self._decrypt = (row.function for row in self.implementations)
+        self._encrypt, self._decrypt = (_way(row) for row in self.implementations)
+        self._cipher = xts_cipher(key, allow_equal_halves)
         ivs = choose("ecb", "encrypt", force=self.implementations[0].instruction_set)
-        self._encrypt_ivs = ivs.function
-        self._key = xts_schedule(key, allow_equal_halves)
-        self._limit = _UNLIMITED if allow_long_units else MAX_UNIT
+        self._cipher.encrypt_ivs = ivs.function
+        self._cipher.limit = _UNLIMITED if allow_long_units else MAX_UNIT
 
     def encrypt(self, data: BytesLike, tweak: Tweak) -> bytes:
         """The ciphertext of one data unit, of its length."""
@@ -119,28 +121,28 @@ class Cipher:
 
     def encrypt_unit(self, tweak: Tweak) -> DataUnit:
         """One data unit to encrypt in pieces."""
-        return DataUnit(self._encrypt, self._key, _tweak(tweak), self._limit)
+        return DataUnit(self._encrypt, self._cipher, _tweak(tweak))
 
     def decrypt_unit(self, tweak: Tweak) -> DataUnit:
         """One data unit to decrypt in pieces."""
-        return DataUnit(self._decrypt, self._key, _tweak(tweak), self._limit)
+        return DataUnit(self._decrypt, self._cipher, _tweak(tweak))
 
-    def _run(self, function: Any, source: Any, destination: Any, tweak: Tweak) -> None:
+    def _run(self, way: Any, source: Any, destination: Any, tweak: Tweak) -> None:
         length, room, iv = len(source), len(destination), _tweak(tweak)
-        if refusal := lib.core_xts(function, self._key, source, length, destination, room, iv, self._limit):
+        if refusal := lib.core_xts(self._cipher, way, source, length, destination, room, iv):
             raise refuse(refusal, length, room)
 
     def _run_sectors(
-        self, function: Any, source: Any, destination: Any, first: int, size: int, threads: int
+        self, way: Any, source: Any, destination: Any, first: int, size: int, threads: int
     ) -> None:
         length, room = len(source), len(destination)
-        first, size = _sector_number(first, "first_sector"), _sector_size(size, self._limit)
+        first, size = _sector_number(first, "first_sector"), _sector_size(size, self._cipher.limit)
         parts = _thread_count(threads)
-        call = (source, length, destination, room, first, size, self._limit)
+        call = (self._cipher, way, source, length, destination, room, first, size)
         refusals: list[int] = []
 
         def run(part: int) -> None:
-            refusals.append(lib.core_xts_sectors(function, self._encrypt_ivs, self._key, *call, part, parts))
+            refusals.append(lib.core_xts_sectors(*call, part, parts))
 
         others = [Thread(target=run, args=(part,)) for part in range(1, parts)]
         for other in others:
@@ -166,9 +168,9 @@ class DataUnit:
     Calls from several threads follow one another.
     """
 
-    def __init__(self, function: Any, key: Any, tweak: bytes, limit: int) -> None:
+    def __init__(self, way: Any, cipher: Any, tweak: bytes) -> None:
         """Begin with the unit's tweak; made by `Cipher.encrypt_unit` and `decrypt_unit`."""
-        self._function, self._key, self._limit, self._lock = function, key, limit, Lock()
+        self._way, self._cipher, self._lock = way, cipher, Lock()
         self._ended = False
         self._state = secret("struct xts_unit *")
         ffi.memmove(self._state.tweak, tweak, len(tweak))
@@ -205,8 +207,8 @@ class DataUnit:
         with self._lock:
             if self._ended:
                 raise ValueError("this data unit has ended: its last piece has been taken")
-            call = (self._function, self._key, source, length, destination, room, self._state)
-            refusal = lib.core_xts_piece(*call, last, self._limit)
+            call = (self._cipher, self._way, source, length, destination, room, self._state)
+            refusal = lib.core_xts_piece(*call, last)
             self._ended = last and not refusal
         if refusal == lib.REFUSED_SHORT and last:
             raise ValueError(
@@ -219,6 +221,12 @@ class DataUnit:
         if refusal:
             whole = self.position + length if refusal == lib.REFUSED_LONG else length
             raise refuse(refusal, whole, room)
+
+
+def _way(unit: Implementation) -> Any:
+    """The `struct xts_way` of one direction."""
+    sectors = beside(unit, "xts_sectors")
+    return ffi.new("struct xts_way *", (unit.function, sectors.function if sectors else ffi.NULL))
 
 
 def _tweak(tweak: Tweak) -> bytes:

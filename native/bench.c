@@ -46,9 +46,14 @@ void bench_pass(uintptr_t clock, uint64_t iterations, uintptr_t function, const 
         times[i] -= times[i] < overhead ? times[i] : overhead;
 }
 
-void bench_sectors(const struct bench_batch *batch, const uint8_t *source, uint8_t *destination, size_t length,
-                   uint64_t sector_size)
+void bench_batch(const struct bench_xts *bench, const uint8_t *source, uint8_t *destination, size_t length,
+                 uint64_t sector_size)
 {
-    core_xts_sectors(batch->function, batch->encrypt_ivs, batch->key, source, length, destination, length, 0,
-                     sector_size, sector_size, 0, 1);
+    core_xts_sectors(bench->cipher, &bench->way, source, length, destination, length, 0, sector_size, 0, 1);
+}
+
+void bench_sequence(struct bench_xts *bench, const uint8_t *source, uint8_t *destination, size_t length)
+{
+    const uint64_t tweak[2] = {bench->sector++, 0};
+    core_xts(bench->cipher, &bench->way, source, length, destination, length, (const uint8_t *)tweak);
 }

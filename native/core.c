@@ -1,22 +1,12 @@
-/* Checks at the boundary and loops over batches and pieces. Every check comes before the first write. */
+/* Checks at the boundary and loops over batches and pieces; those of XTS are in core_xts.c. Every check comes before the
+   first write. */
 
-#include "core.h"
+#include "boundary.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 16
-#define LINE 64  /* bytes of a cache line */
-#define BATCH 64 /* sectors whose IVs are encrypted together; CBC messages of one call */
-
-/* For every local copy of an IV, a chain, a counter or a tweak, before it goes; sizes are multiples of 8 bytes.
-   Volatile: a memset of memory that is not read again would be dropped. */
-static void clear(volatile void *memory, size_t size)
-{
-    volatile uint64_t *words = memory;
-    for (size_t i = 0; i < size / sizeof *words; i++)
-        words[i] = 0;
-}
+#define BATCH 64 /* CBC messages of one call */
 
 /* A line before the memory handed out holds its size, so that its release can clear it. */
 void *core_allocate(size_t size)
@@ -68,16 +58,6 @@ int core_xts_key(keys_function expand, struct xts_key *key, const uint8_t *bytes
         return REFUSED_EQUAL_HALVES;
     expand(&key->data, bytes, (uint32_t)half);
     expand(&key->tweak, bytes + half, (uint32_t)half);
-    return ACCEPTED;
-}
-
-static int check_buffers(const uint8_t *source, size_t length, const uint8_t *destination, size_t room)
-{
-    uintptr_t from = (uintptr_t)source, to = (uintptr_t)destination;
-    if (room != length)
-        return REFUSED_ROOM;
-    if (from != to && (from < to ? to - from : from - to) < length)
-        return REFUSED_OVERLAP;
     return ACCEPTED;
 }
 
@@ -183,80 +163,6 @@ int core_ctr_stream(chain_function function, const struct aes_key *key, struct c
     }
     stream->position += length;
     return ACCEPTED;
-}
-
-int core_xts(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
-             uint8_t *destination, size_t room, const uint8_t tweak[16], uint64_t limit)
-{
-    if (length < BLOCK)
-        return REFUSED_SHORT;
-    if (length > limit)
-        return REFUSED_LONG;
-    _Alignas(8) uint8_t iv[BLOCK];
-    int refusal = check_buffers(source, length, destination, room);
-    memcpy(iv, tweak, BLOCK);
-    if (!refusal)
-        function(key, source, destination, length, iv, XTS_FIRST);
-    clear(iv, sizeof iv);
-    return refusal;
-}
-
-int core_xts_piece(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
-                   uint8_t *destination, size_t room, struct xts_unit *unit, int last, uint64_t limit)
-{
-    if (length < BLOCK)
-        return REFUSED_SHORT;
-    if (!last && length % BLOCK)
-        return REFUSED_PARTIAL_BLOCK;
-    if (unit->position > limit || length > limit - unit->position)
-        return REFUSED_LONG;
-    int refusal = check_buffers(source, length, destination, room);
-    if (refusal)
-        return refusal;
-    uint32_t flags = (unit->position ? 0 : XTS_FIRST) | (last ? 0 : XTS_UPDATE);
-    function(key, source, destination, length, unit->tweak, flags);
-    unit->position += length;
-    return ACCEPTED;
-}
-
-/* The encrypted IVs of `count` consecutive sectors: independent blocks, so that they fill registers. */
-static void first_tweaks(ecb_function encrypt, const struct aes_key *key, uint64_t sector, size_t count,
-                         uint8_t tweaks[][BLOCK])
-{
-    memset(tweaks, 0, count * BLOCK);
-    for (size_t i = 0; i < count; i++)
-        for (int byte = 0; byte < 8; byte++)
-            tweaks[i][byte] = (uint8_t)((sector + i) >> 8 * byte);
-    encrypt(key, tweaks[0], tweaks[0], count * BLOCK);
-}
-
-int core_xts_sectors(xts_function function, ecb_function encrypt_ivs, const struct xts_key *key, const uint8_t *source,
-                     size_t length, uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size,
-                     uint64_t limit, uint64_t part, uint64_t parts)
-{
-    if (sector_size < BLOCK)
-        return REFUSED_SHORT;
-    if (sector_size > limit)
-        return REFUSED_LONG;
-    if (length % sector_size)
-        return REFUSED_PARTIAL_SECTOR;
-    uint64_t sectors = length / sector_size, longer = sectors % parts;
-    if (sectors && first_sector > UINT64_MAX - (sectors - 1))
-        return REFUSED_SECTOR_NUMBER;
-    int refusal = check_buffers(source, length, destination, room);
-    _Alignas(LINE) uint8_t tweaks[BATCH][BLOCK];
-    uint64_t begin = sectors / parts * part + (part < longer ? part : longer);
-    uint64_t count = sectors / parts + (part < longer);
-    for (uint64_t i = 0; !refusal && i < count; i++) {
-        uint64_t at = (begin + i) * sector_size;
-        if (i % BATCH == 0)
-            first_tweaks(encrypt_ivs, &key->tweak, first_sector + begin + i, count - i < BATCH ? count - i : BATCH,
-                         tweaks);
-        function(key, source + at, destination + at, sector_size, tweaks[i % BATCH], 0);
-    }
-    if (!refusal)
-        clear(tweaks, sizeof tweaks);
-    return refusal;
 }
 
 const char *core_compiler(void)

@@ -25,6 +25,7 @@ typedef void (*chain_function)(const struct aes_key *, const uint8_t *, uint8_t 
 typedef void (*streams_function)(const struct aes_key *, const uint8_t *, uint8_t *, size_t, uint8_t *, uint32_t);
 typedef void (*cts_function)(const struct aes_key *, const uint8_t *, uint8_t *, size_t, uint8_t *, uint32_t);
 typedef void (*xts_function)(const struct xts_key *, const uint8_t *, uint8_t *, size_t, uint8_t *, uint32_t);
+typedef void (*sectors_function)(const struct xts_key *, const uint8_t *, uint8_t *, size_t, uint8_t *, uint32_t);
 
 /* A message under way: the next counter block, the current keystream block and how much of its end is unused. */
 struct ctr_stream {
@@ -32,6 +33,30 @@ struct ctr_stream {
     uint8_t keystream[16];
     uint32_t left;
     uint64_t position; /* bytes of keystream used */
+};
+
+/* Data units in sequence, each IV that of the one before plus 1: `next` is the IV that would go on, and `tweaks` that of
+   the last data unit and, where `ready`, that of the next one. It belongs to the thread that used it first, `owner`, so
+   that it needs no lock; calls from others do without. */
+struct xts_sequence {
+    uint8_t tweaks[2][16];
+    uint8_t next[16];
+    uintptr_t owner;
+    uint32_t ready;
+};
+
+/* An XTS key and what goes with it: data units have at most `limit` bytes. */
+struct xts_cipher {
+    struct xts_key key;
+    struct xts_sequence sequence;
+    ecb_function encrypt_ivs;
+    uint64_t limit;
+};
+
+/* What encrypts, or decrypts: data units of any size, and sectors in a row, NULL where the instruction set has none. */
+struct xts_way {
+    xts_function unit;
+    sectors_function sectors;
 };
 
 /* A data unit under way: the IV or the next tweak, and the bytes so far. */
@@ -64,25 +89,27 @@ int core_ctr(chain_function function, const struct aes_key *key, const uint8_t *
 int core_ctr_stream(chain_function function, const struct aes_key *key, struct ctr_stream *stream,
                     const uint8_t *source, size_t length, uint8_t *destination, size_t room);
 
-/* A data unit of at most `limit` bytes; a piece of one, of which only the last may end in a partial block;
-   consecutive data units, the sector's number little-endian in the low 8 bytes of each tweak, of which a call does
-   one of `parts` equal parts, numbered from 0, so that several threads can share them. */
-int core_xts(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
-             uint8_t *destination, size_t room, const uint8_t tweak[16], uint64_t limit);
-int core_xts_piece(xts_function function, const struct xts_key *key, const uint8_t *source, size_t length,
-                   uint8_t *destination, size_t room, struct xts_unit *unit, int last, uint64_t limit);
-int core_xts_sectors(xts_function function, ecb_function encrypt_ivs, const struct xts_key *key, const uint8_t *source,
-                     size_t length, uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size,
-                     uint64_t limit, uint64_t part, uint64_t parts);
+/* A data unit; a piece of one, of which only the last may end in a partial block; consecutive data units, the sector's
+   number little-endian in the low 8 bytes of each tweak, of which a call does one of `parts` equal parts, numbered from
+   0, so that several threads can share them. */
+int core_xts(struct xts_cipher *cipher, const struct xts_way *way, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room, const uint8_t tweak[16]);
+int core_xts_piece(const struct xts_cipher *cipher, const struct xts_way *way, const uint8_t *source, size_t length,
+                   uint8_t *destination, size_t room, struct xts_unit *unit, int last);
+int core_xts_sectors(const struct xts_cipher *cipher, const struct xts_way *way, const uint8_t *source, size_t length,
+                     uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size, uint64_t part,
+                     uint64_t parts);
 
-/* `length` bytes of sectors by core_xts_sectors, as a call of six integers for bench_pass. */
-struct bench_batch {
-    xts_function function;
-    ecb_function encrypt_ivs;
-    const struct xts_key *key;
+/* For bench_pass, calls of integers: `length` bytes of sectors by core_xts_sectors; the next sector, of `length` bytes,
+   by core_xts. */
+struct bench_xts {
+    struct xts_cipher *cipher;
+    struct xts_way way;
+    uint64_t sector;
 };
-void bench_sectors(const struct bench_batch *batch, const uint8_t *source, uint8_t *destination, size_t length,
-                   uint64_t sector_size);
+void bench_batch(const struct bench_xts *bench, const uint8_t *source, uint8_t *destination, size_t length,
+                 uint64_t sector_size);
+void bench_sequence(struct bench_xts *bench, const uint8_t *source, uint8_t *destination, size_t length);
 
 /* What compiled this: "GCC 12.2.0"; empty where unknown. */
 const char *core_compiler(void);

@@ -100,6 +100,18 @@ void xts_decrypt_vaes_avx512_256(
 void xts_decrypt_vaes_avx512_512(
     const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t length, uint8_t tweak[16], uint32_t flags);
 
+/* XTS of `count` sectors of `sector_size` bytes each, a multiple of 512 (other sizes are cut down to one, 0 changes
+   nothing), one after the other; source and destination equal or apart. `tweaks` has 2 * count blocks: the sectors' first
+   tweaks, which are encrypted IVs, then as many IVs of sectors to come, which are encrypted where they lie. */
+void xts_sectors_encrypt_vaes_avx512_256(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t sector_size, uint8_t *tweaks, uint32_t count);
+void xts_sectors_encrypt_vaes_avx512_512(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t sector_size, uint8_t *tweaks, uint32_t count);
+void xts_sectors_decrypt_vaes_avx512_256(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t sector_size, uint8_t *tweaks, uint32_t count);
+void xts_sectors_decrypt_vaes_avx512_512(
+    const struct xts_key *, const uint8_t *source, uint8_t *destination, size_t sector_size, uint8_t *tweaks, uint32_t count);
+
 /* Nanoseconds of clock(iterations), then of `calls` calls of `function` with six integer arguments in a row, then of
    clock(iterations) again; without what reading the time takes. */
 void bench_pass(uintptr_t clock, uint64_t iterations, uintptr_t function, const uintptr_t arguments[6], uint64_t calls,

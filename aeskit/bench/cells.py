@@ -9,15 +9,16 @@ from typing import Any
 
 from aeskit import _native
 from aeskit.bench.measure import Call, address
-from aeskit.implementations import Implementation, choose
+from aeskit.implementations import Implementation, beside, choose
 
 PAGE = 4096
-KEY, DESTINATION, IV = 1024, 2048, 3072
+KEY, DESTINATION, IV = 960, 2048, 3072
 """Where keys, destination and IV begin in their pages; the source at 0. On many CPUs a load waits for an
 earlier store with the same low 12 bits of the address; messages up to 1,024 bytes, so placed, have none."""
 
-WORKLOADS = {"batch": 256, "16 streams": 16}
-"""Several messages a call: their number. ``batch``: consecutive XTS sectors, the IVs encrypted together."""
+WORKLOADS = {"batch": 256, "in sequence": 1, "16 streams": 16}
+"""What else is done with messages than one a call, each with an IV of its own: how many a call. ``batch``:
+consecutive XTS sectors, the IVs made together; ``in sequence``: one such sector a call."""
 
 STEALING = 3
 XTS_FIRST = 1
@@ -38,8 +39,7 @@ class Cell:
     @property
     def operation(self) -> str:
         """Mode, direction and workload: ``xts encrypt, batch``."""
-        mode = self.implementation.mode.removesuffix("_streams")
-        words = f"{mode} {self.implementation.direction}"
+        words = f"{family(self.implementation.mode)} {self.implementation.direction}"
         return f"{words}, {self.workload}" if self.workload else words
 
     @property
@@ -52,7 +52,13 @@ class Cell:
         """Whether the mode takes this size at all."""
         mode = self.implementation.mode
         whole = mode not in ("cbc", "cbc_streams", "ecb") or self.size % 16 == 0
+        whole = whole and (mode != "xts_sectors" or self.size % 512 == 0)
         return whole and (self.size >= 16 or mode in ("ctr", "keys"))
+
+
+def family(mode: str) -> str:
+    """The mode whose messages, many at once, a mode of the registry takes: ``xts`` of ``xts_sectors``."""
+    return mode.removesuffix("_streams").removesuffix("_sectors")
 
 
 class Workspace:
@@ -95,7 +101,7 @@ def pointer(data: Any) -> int:
 
 def prepare(cell: Cell, space: Workspace) -> Call:
     """The native call of `cell` with a fresh random key and IV, over the buffers of `space`."""
-    make = _batch if cell.workload == "batch" else _ARGUMENTS[cell.implementation.mode]
+    make = _SECTORS.get(cell.workload) or _ARGUMENTS[cell.implementation.mode]
     return make(cell, space)
 
 
@@ -126,9 +132,13 @@ def aes_key(key_bits: int) -> Placed:
 def xts_key(key_bits: int) -> Placed:
     """The schedules of two random keys."""
     made = placed("struct xts_key *", ffi.sizeof("struct xts_key"), KEY)
-    for half in ("tweak", "data"):
-        _expand(ffi.addressof(made.data[0], half), key_bits)
+    _expand_both(made.data, key_bits)
     return made
+
+
+def _expand_both(key: Any, key_bits: int) -> None:
+    for half in ("tweak", "data"):
+        _expand(ffi.addressof(key, half), key_bits)
 
 
 def _xts(cell: Cell, space: Workspace) -> Call:
@@ -143,11 +153,27 @@ def _streams(cell: Cell, space: Workspace) -> Call:
 
 
 def _batch(cell: Cell, space: Workspace) -> Call:
-    key, row = xts_key(cell.key_bits), cell.implementation
-    ivs = choose("ecb", "encrypt", force=row.instruction_set)
-    batch = ffi.new("struct bench_batch *", (row.function, ivs.function, key.data))
-    arguments = (pointer(batch), space.source, space.destination, cell.messages * cell.size, cell.size)
-    return Call(address("bench_sectors"), arguments, (batch, key, space))
+    bench, kept = _bench_xts(cell)
+    arguments = (bench, space.source, space.destination, cell.messages * cell.size, cell.size)
+    return Call(address("bench_batch"), arguments, (kept, space))
+
+
+def _sequence(cell: Cell, space: Workspace) -> Call:
+    bench, kept = _bench_xts(cell)
+    return Call(address("bench_sequence"), (bench, space.source, space.destination, cell.size), (kept, space))
+
+
+def _bench_xts(cell: Cell) -> tuple[int, object]:
+    """The `struct bench_xts` of a cell, and what is to be kept for it."""
+    row = cell.implementation
+    unit, sectors = beside(row, "xts"), beside(row, "xts_sectors") if row.mode == "xts_sectors" else None
+    cipher = placed("struct xts_cipher *", ffi.sizeof("struct xts_cipher"), KEY)
+    _expand_both(ffi.addressof(cipher.data, "key"), cell.key_bits)
+    cipher.data.encrypt_ivs = choose("ecb", "encrypt", force=row.instruction_set).function
+    cipher.data.limit = cell.size
+    way = (unit.function if unit else ffi.NULL, sectors.function if sectors else ffi.NULL)
+    bench = ffi.new("struct bench_xts *", (cipher.data, way, 0))
+    return pointer(bench), (bench, cipher)
 
 
 def _keys(cell: Cell, space: Workspace) -> Call:
@@ -159,6 +185,8 @@ def _keys(cell: Cell, space: Workspace) -> Call:
 def _expand(context: Any, key_bits: int) -> None:
     lib.keys_expand_aesni(context, os.urandom(key_bits // 8), key_bits // 8)
 
+
+_SECTORS: dict[str, Callable[[Cell, Workspace], Call]] = {"batch": _batch, "in sequence": _sequence}
 
 _ARGUMENTS: dict[str, Callable[[Cell, Workspace], Call]] = {
     "xts": _xts,

@@ -39,9 +39,9 @@ class Goal:
 
 
 def _both(
-    size: int, cycles: float | None = None, percent: float | None = None, batch: str = ""
+    size: int, cycles: float | None = None, percent: float | None = None, workload: str = ""
 ) -> list[Goal]:
-    return [Goal(f"xts {way}{batch}", size, cycles, percent) for way in ("encrypt", "decrypt")]
+    return [Goal(f"xts {way}{workload}", size, cycles, percent) for way in ("encrypt", "decrypt")]
 
 
 _XTS = {16: 26, 64: 30, 128: 42, 256: 105, 512: 165, 1024: 268, 1420: 340, 4096: 915}
@@ -49,12 +49,15 @@ _CTR_CYCLES = {16: 25, 64: 28, 128: 32}
 _CTR_PERCENT = {256: 97, 512: 99, 1024: 99, 1420: 97, 4096: 99, 8192: 99, 16384: 99}
 
 BATCH = ", batch"
+SEQUENCE = ", in sequence"
 STREAMS = ", 16 streams"
 
 GOALS = (
     *(goal for size, cycles in _XTS.items() for goal in _both(size, cycles)),
     *(goal for size in (8192, 16384) for goal in _both(size, percent=98.5)),
-    *_both(512, 118, batch=BATCH),
+    *_both(512, 118, workload=BATCH),
+    *_both(512, 135, workload=SEQUENCE),
+    *_both(1024, 245, workload=SEQUENCE),
     *(Goal("ctr crypt", size, cycles) for size, cycles in _CTR_CYCLES.items()),
     *(Goal("ctr crypt", size, percent=percent) for size, percent in _CTR_PERCENT.items()),
     *(Goal("cbc decrypt", size, percent=97) for size in (4096, 16384)),

@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from aeskit.bench import code, limit
-from aeskit.bench.cells import Cell, Workspace, prepare
+from aeskit.bench.cells import Cell, Workspace, family, prepare
 from aeskit.bench.limit import Limit, best
 from aeskit.bench.measure import Call, Figure, measure
 from aeskit.bench.peers import Peer
 from aeskit.cpu import CPU
-from aeskit.implementations import ALL, Implementation
+from aeskit.implementations import ALL, Implementation, beside
 
 SIZES = (16, 64, 128, 256, 512, 1024, 1420, 4096, 8192, 16384)
-SECTORS = (512, 4096)
-"""The sizes that are also measured in a batch, where the mode is XTS."""
+SECTORS = {"batch": (512, 4096), "in sequence": (512, 1024)}
+"""The sizes of XTS sectors that are also measured in a batch and in sequence."""
 KEY_BITS = (128, 192, 256)
 
 
@@ -60,9 +60,7 @@ class Run:
 
 def runnable(cpu: CPU, modes: Sequence[str], names: Sequence[str] = ()) -> list[Implementation]:
     """The implementations of `modes` that this CPU can run, or of those the ones named (by name or set)."""
-    able = [
-        row for row in ALL if row.mode.removesuffix("_streams") in modes and row.built and not row.can(cpu)
-    ]
+    able = [row for row in ALL if family(row.mode) in modes and row.built and not row.can(cpu)]
     return [row for row in able if not names or row.name in names or row.instruction_set in names]
 
 
@@ -74,17 +72,19 @@ def cells(chosen: Sequence[Implementation], key_bits: Sequence[int], sizes: Sequ
         for bits in key_bits
         for size in (sizes[:1] if implementation.mode == "keys" else sizes)
     ]
-    made = [_streamed(cell) for cell in made]
-    batches = [
-        replace(cell, workload="batch")
-        for cell in made
-        if cell.implementation.mode == "xts" and cell.size in SECTORS
-    ]
-    return [cell for cell in made + batches if cell.runs]
+    made = [replace(cell, workload=workload) for cell in made for workload in _workloads(cell)]
+    return [cell for cell in made if cell.runs]
 
 
-def _streamed(cell: Cell) -> Cell:
-    return replace(cell, workload="16 streams") if cell.implementation.mode == "cbc_streams" else cell
+def _workloads(cell: Cell) -> list[str]:
+    """What is measured of a cell: one message a call, "", or sectors as the Python face would run them."""
+    row = cell.implementation
+    if row.mode == "cbc_streams":
+        return ["16 streams"]
+    if row.mode == "xts_sectors":
+        return [workload for workload, sizes in SECTORS.items() if cell.size in sizes]
+    batch = row.mode == "xts" and cell.size in SECTORS["batch"] and not beside(row, "xts_sectors")
+    return ["", "batch"] if batch else [""]
 
 
 def run(

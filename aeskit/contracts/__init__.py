@@ -29,6 +29,7 @@ from aeskit.contracts.modes import (
     key_expansion,
     xts_library,
     xts_one_schedule,
+    xts_sectors,
     xts_two_schedules,
 )
 
@@ -36,6 +37,12 @@ __all__ = ["ALL", "ANY", "Buffer", "Call", "Contract", "Length", "String", "UInt
 
 STREAMS = (1, 2, 17)
 """How many messages at once: one, lanes to spare, and more than any implementation has lanes for."""
+
+
+SECTORS = (1, 2, 5)
+"""How many sectors in a row: one in sequence, lanes to spare, more than any implementation has lanes for."""
+SECTOR = 512
+"""Sectors in a row have a multiple of so many bytes."""
 
 
 def _all() -> dict[str, Contract]:
@@ -69,6 +76,19 @@ def _all() -> dict[str, Contract]:
             Contract(f"cbc_{d}", f"CBC {d}ion", cbc_chain(d), multiple=BLOCK),
             Contract(f"ecb_{d}", f"ECB {d}ion", ecb_blocks(d), multiple=BLOCK),
         ]
+        for count in SECTORS:
+            least = SECTOR * count
+            found.append(
+                Contract(
+                    f"xts_{d}_sectors_{count}",
+                    f"XTS {d}ion of {count} sectors in a row",
+                    xts_sectors(d, count),
+                    minimum=least,
+                    multiple=least,
+                    inductive=False,
+                    also=tuple(size * count for size in (SECTOR, 2 * SECTOR) if size * count <= 5 * SECTOR),
+                )
+            )
         for form in (1, 2, 3):
             title = f"CBC-CS{form} {d}ion"
             found.append(Contract(f"cts_{d}_cs{form}", title, cbc_stealing(d, form), minimum=BLOCK))
@@ -81,12 +101,14 @@ ALL = _all()
 
 def of(function: str) -> list[Contract]:
     """The contracts of one of our own functions, by its name; empty for another's."""
-    words = function.replace("cbc_streams", "streams").split("_")
+    words = function.replace("cbc_streams", "streams").replace("xts_sectors", "sectors").split("_")
     stem, own = "_".join(words[:2]), "_".join(words[2:])
     if own not in ("aesni", "aesni_avx", "vaes_avx2", "vaes_avx512_256", "vaes_avx512_512"):
         return []
     if words[0] == "xts":
         return [ALL[f"{stem}_{what}"] for what in ("first", "piece", "update", "first_update")]
+    if words[0] == "sectors":
+        return [ALL[f"xts_{words[1]}_sectors_{count}"] for count in SECTORS]
     if words[0] == "streams":
         return [ALL[f"cbc_streams_{count}"] for count in STREAMS]
     if words[0] == "cts":

@@ -184,6 +184,8 @@ class Contract:
     has_length: bool = True
     inductive: bool = True
     """Whether a message's rest is a call of the same kind; else no proof for every length is tried."""
+    also: tuple[int, ...] = ()
+    """Lengths that are asked besides those of every request, where its own are far apart."""
     notes: tuple[str, ...] = field(default=())
 
     def lengths(self, first: int, last: int) -> list[int]:

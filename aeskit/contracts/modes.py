@@ -55,6 +55,32 @@ def xts_two_schedules(direction: str, flags: int) -> Callable[[Call], None]:
     return setup
 
 
+def xts_sectors(direction: str, count: int) -> Callable[[Call], None]:
+    """Context, source, destination, bytes of each of `count` sectors, tweaks, and their number.
+
+    At the tweaks lie those of the sectors, encrypted, and behind them as many IVs, to be encrypted there.
+    """
+
+    def setup(call: Call) -> None:
+        a, size = call.a, call.length // count
+        K1, K2 = call.round_keys("K1"), call.round_keys("K2")
+        context = call.readable("context", call.schedule(K2, "K2"), call.schedule(K1, "K1"))
+        source, destination = call.data()
+        ready = [call.unknown(f"T{i}", BLOCK) for i in range(count)]
+        ivs = [call.unknown(f"iv{i}", BLOCK) for i in range(count)]
+        tweaks = call.writable("tweaks", a.join(*ready, *ivs))
+        call.arguments(context, source, destination, size, tweaks, UInt32(count))
+        body = xts.encrypt_data_unit if direction == "encrypt" else xts.decrypt_data_unit
+        parts = [a.part(call.source_data, size * i, size * (i + 1)) for i in range(count)]
+        call.must(
+            destination,
+            a.join(*(body(a, K1, T, part, call.note) for T, part in zip(ready, parts, strict=True))),
+        )
+        call.must(tweaks, a.join(*ready, *(xts.first_tweak(a, K2, iv, call.note) for iv in ivs)))
+
+    return setup
+
+
 def xts_one_schedule(direction: str) -> Callable[[Call], None]:
     """Data schedule, source, destination, length, encrypted tweak, which is written back advanced.
 

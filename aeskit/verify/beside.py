@@ -39,7 +39,7 @@ def spread(contract: Contract, count: int, last: int = 1100) -> tuple[int, ...]:
     """
     if not contract.has_length:
         return (0,) * len(contract.key_sizes)
-    every = contract.lengths(0, last)
+    every = contract.lengths(0, max((last, *contract.also)))
     head, rest = every[: count // 2], every[count // 2 :]
     return (*head, *rest[:: max(1, -(-len(rest) // max(count - len(head), 1)))])
 

@@ -55,13 +55,33 @@ class Case:
         return f"AES-{self.key_bits}" + (f", {self.stealing}" if self.stealing else "") + size + start
 
 
+SECTOR = 512
+"""Sectors in a row have a multiple of so many bytes."""
+_UNITS = {"brief": 26, "quick": 36, "full": 80}
+"""The most sectors of a level's cases."""
+
+
+def has_two_keys(mode: str) -> bool:
+    """Whether a key is a data key with a tweak key behind it."""
+    return mode in ("xts", "xts_sectors")
+
+
 def takes(mode: str, length: int) -> bool:
     """Whether a message of the mode can have this length."""
     if mode in ("xts", "cts"):
         return length >= 16
     if mode == "keys":
         return 8 * length in KEY_BITS
+    if mode == "xts_sectors":
+        return length >= SECTOR and length % SECTOR == 0
     return mode == "ctr" or length % 16 == 0
+
+
+def sectors(length: int) -> int:
+    """Into how many sectors `length` bytes are cut: as many or as few as can be, in turn."""
+    units = length // SECTOR
+    counts = [count for count in range(1, units + 1) if units % count == 0]
+    return counts[-1 - units % 3 % len(counts)]
 
 
 def streams(length: int) -> int:
@@ -78,6 +98,8 @@ def returns(mode: str, length: int) -> bool:
 
 def lengths(mode: str, level: str) -> list[int]:
     """Every length from 0 to 600, then k strides ± 47, of those that the functions take; 16 and 17 pages."""
+    if mode == "xts_sectors":
+        return [SECTOR * units for units in range(1, _UNITS[level] + 1)]
     passes = {"brief": (8,), "quick": (8, 16), "full": range(1, 17)}[level]
     near = {16 * stride * k + off for stride in STRIDES for k in passes for off in range(-47, 48)}
     if level != "full":

@@ -8,7 +8,7 @@ from hashlib import shake_128
 
 from aeskit import bits
 from aeskit.verify import peer
-from aeskit.verify.cases import Case, streams
+from aeskit.verify.cases import Case, has_two_keys, sectors, streams
 
 _KEYS = 8
 """Different keys of one size and seed: schedules are dear to the model."""
@@ -16,7 +16,10 @@ _KEYS = 8
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a function is given. `key`: XTS has the data key, then the tweak key."""
+    """What a function is given. `key`: XTS has the data key, then the tweak key.
+
+    `iv` of sectors in a row: their first tweaks, encrypted, and as many IVs.
+    """
 
     mode: str
     direction: str
@@ -32,7 +35,7 @@ def of(case: Case) -> Inputs:
     if case.mode == "keys":
         key = _start_key(case.start, size, case.seed)
         return Inputs(case.mode, case.direction, key, b"", key)
-    key = _bytes("key", 2 * size if case.mode == "xts" else size, case.seed, case.length % _KEYS)
+    key = _bytes("key", 2 * size if has_two_keys(case.mode) else size, case.seed, case.length % _KEYS)
     iv = b"" if case.mode == "ecb" else _start(case, key)
     data = _bytes("data", case.length, case.seed, case.length)
     return Inputs(case.mode, case.direction, key, iv, data, case.stealing)
@@ -41,6 +44,8 @@ def of(case: Case) -> Inputs:
 def _start(case: Case, key: bytes) -> bytes:
     if case.mode == "cbc_streams":
         return _bytes("iv", 16 * streams(case.length), case.seed, case.length)
+    if case.mode == "xts_sectors":
+        return _bytes("iv", 2 * 16 * sectors(case.length), case.seed, case.length)
     drawn = _bytes("iv", 16, case.seed, case.length)
     if case.start == "random":
         return drawn

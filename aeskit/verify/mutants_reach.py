@@ -81,23 +81,27 @@ def measure(
     run, function = _runner(image), targets[0].function
     wanted = sorted(
         {n for length in lengths for promise in promises for n in promise.lengths(length, length)}
+        | {length for promise in promises for length in promise.also}
     )
-    base = every[-1]
-    paths: dict[frozenset[int], list[int]] = {}
+    paths: dict[tuple[Kind, frozenset[int]], list[int]] = {}
     for length in wanted:
-        paths.setdefault(run(call(image, function, promises[base.target], length, base.key_size)), []).append(
-            length
-        )
+        base = next(kind for kind in reversed(every) if _takes(promises[kind.target], length))
+        path = run(call(image, function, promises[base.target], length, base.key_size))
+        paths.setdefault((base, path), []).append(length)
         told(len(paths))
     visits = {}
-    for number, (path, same) in enumerate(paths.items()):
+    for number, ((base, path), same) in enumerate(paths.items()):
         for kind in every:
             promise = promises[kind.target]
             if kind == base:
                 visits[number, kind] = path
-            elif same[0] in promise.lengths(same[0], same[0]):
+            elif _takes(promise, same[0]):
                 visits[number, kind] = run(call(image, function, promise, same[0], kind.key_size))
     return Reach(tuple(map(tuple, paths.values())), visits, every)
+
+
+def _takes(promise: Contract, length: int) -> bool:
+    return length in promise.lengths(length, length)
 
 
 Run = Callable[[Prepared], frozenset[int]]

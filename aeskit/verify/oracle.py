@@ -34,11 +34,24 @@ def model(inputs: Inputs) -> bytes:
     if inputs.mode == "cbc_streams":
         size, starts = len(data) // (len(iv) // 16), range(0, len(iv), 16)
         return b"".join(cbc.encrypt(key, iv[at : at + 16], data[at // 16 * size :][:size]) for at in starts)
+    if inputs.mode == "xts_sectors":
+        return _sectors(inputs)
     room = {"ecb": ecb, "cbc": cbc, "cts": cts, "xts": xts}[inputs.mode]
     function = room.encrypt if inputs.direction == "encrypt" else room.decrypt
     if inputs.mode == "ecb":
         return function(key, data)
     return function(key, iv, data, inputs.stealing) if inputs.mode == "cts" else function(key, iv, data)
+
+
+def _sectors(inputs: Inputs) -> bytes:
+    """Each sector with the IV that its tweak is the encryption of."""
+    key, function = inputs.key, xts.encrypt if inputs.direction == "encrypt" else xts.decrypt
+    count = len(inputs.iv) // 32
+    size, ivs = len(inputs.data) // count, ecb.decrypt(key[len(key) // 2 :], inputs.iv[: 16 * count])
+    return b"".join(
+        function(key, ivs[16 * i : 16 * (i + 1)], inputs.data[size * i : size * (i + 1)])
+        for i in range(count)
+    )
 
 
 def difference(inputs: Inputs, wanted: Expected) -> str | None:
@@ -70,7 +83,7 @@ def context(mode: str, key: bytes) -> bytes:
     if mode == "keys":
         return b""
     half = len(key) // 2
-    return schedule(key[half:]) + schedule(key[:half]) if mode == "xts" else schedule(key)
+    return schedule(key[half:]) + schedule(key[:half]) if cases.has_two_keys(mode) else schedule(key)
 
 
 @lru_cache(maxsize=256)

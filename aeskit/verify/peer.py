@@ -66,6 +66,21 @@ def _xts(key: bytes, iv: bytes, data: bytes, forward: bool) -> Answer:
     return _run(modes.XTS(iv), key, data, forward), after
 
 
+def _xts_sectors(key: bytes, tweaks: bytes, data: bytes, forward: bool) -> Answer:
+    half, count = len(key) // 2, len(tweaks) // 32
+    size, ready, ivs = len(data) // count, tweaks[: 16 * count], tweaks[16 * count :]
+    done = [
+        _xts_composed(
+            key[:half],
+            tweak_sequence(ready[16 * i : 16 * (i + 1)], size // 16),
+            data[size * i : size * (i + 1)],
+            forward,
+        )
+        for i in range(count)
+    ]
+    return b"".join(done), ready + block(key[half:], ivs)
+
+
 def tweak_sequence(first: bytes, count: int) -> list[bytes]:
     """T_0 to T_(count - 1), each the one before times x (IEEE 1619-2018, 5.2)."""
     value, tweaks = bits.from_le(first), []
@@ -122,4 +137,5 @@ _MODES: dict[str, Callable[[bytes, bytes, bytes, bool], Answer]] = {
     "cbc_streams": _cbc_streams,
     "ctr": _ctr,
     "xts": _xts,
+    "xts_sectors": _xts_sectors,
 }

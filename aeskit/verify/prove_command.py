@@ -110,8 +110,9 @@ def prove(
             below = sorted({*range(max((c.first for c in fine), default=0)), *which})
             found += proofs.prove(by_induction, below, key_sizes, workers, cache, told, fine, which)
         others = [t for t in asked if t not in by_induction]
-        if others:
-            found += proofs.prove(others, which, key_sizes, workers, cache, told)
+        for also in sorted({t.promise().also for t in others}):
+            some = [t for t in others if t.promise().also == also]
+            found += proofs.prove(some, sorted({*which, *also}), key_sizes, workers, cache, told)
     show(found, time.monotonic() - began, console)
     show_refuted(found, asked, console)
     if every:

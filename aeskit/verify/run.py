@@ -22,9 +22,9 @@ MODES = {
     "ecb": ("ecb",),
     "cbc": ("cbc", "cts", "cbc_streams"),
     "ctr": ("ctr",),
-    "xts": ("xts",),
+    "xts": ("xts", "xts_sectors"),
 }
-"""What can be asked for, and the modes that it means: CBC with stealing, and of many messages at once."""
+"""What can be asked for, and the modes that it means: with stealing, of many messages or sectors at once."""
 
 REQUIRE = "AESKIT_REQUIRE"
 """The environment variable with names to require, separated by commas."""

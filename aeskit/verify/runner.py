@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 from aeskit._native import ffi, lib
+from aeskit.verify.cases import has_two_keys
 from aeskit.verify.guard import Arena
 from aeskit.verify.layouts import Layout
 
@@ -55,13 +56,19 @@ class Call:
 
     def last(self, flags: int) -> list[int]:
         """The 32-bit argument at the end of those functions that have one."""
-        last = {"xts": flags, "cts": self.stealing, "cbc_streams": self.messages}
+        last = {
+            "xts": flags,
+            "cts": self.stealing,
+            "cbc_streams": self.messages,
+            "xts_sectors": self.messages,
+        }
         return [last[self.mode]] if self.mode in last else []
 
     @property
     def messages(self) -> int:
-        """How many messages lie in the source; each has an IV."""
-        return len(self.iv) // 16 if self.mode == "cbc_streams" else 1
+        """How many messages lie in the source; each has an IV, each of sectors in a row a tweak and an IV."""
+        each = {"cbc_streams": 16, "xts_sectors": 32}.get(self.mode)
+        return len(self.iv) // each if each else 1
 
     @property
     def updates(self) -> bool:
@@ -145,7 +152,7 @@ class NativeRunner:
         if call.mode == "keys":
             function(ffi.cast("struct aes_key *", destination), source, len(call.source))
             return
-        key = ffi.cast("struct xts_key *" if call.mode == "xts" else "struct aes_key *", pointer)
+        key = ffi.cast("struct xts_key *" if has_two_keys(call.mode) else "struct aes_key *", pointer)
         for begin, end, flags in call.pieces():
             arguments = [key, source + begin, destination + begin, (end - begin) // call.messages]
             if call.mode != "ecb":

@@ -35,6 +35,19 @@ def test_sectors_of_xts_are_measured_in_batches_too():
     assert [cell.messages for cell in made] == [1, 1, cells.WORKLOADS["batch"]]
 
 
+def test_sectors_in_a_row_take_the_place_of_batches():
+    names = ("xts_encrypt_vaes_avx512_512", "xts_sectors_encrypt_vaes_avx512_512")
+    made = table.cells([implementations.named(name) for name in names], [256], [16, 512, 1024, 4096])
+    found = [(cell.implementation.name, cell.operation, cell.size) for cell in made]
+    assert found[:4] == [(names[0], "xts encrypt", size) for size in (16, 512, 1024, 4096)]
+    assert sorted(found[4:]) == [
+        (names[1], "xts encrypt, batch", 512),
+        (names[1], "xts encrypt, batch", 4096),
+        (names[1], "xts encrypt, in sequence", 512),
+        (names[1], "xts encrypt, in sequence", 1024),
+    ]
+
+
 def test_keys_are_expanded_once_a_key_size():
     made = table.cells([implementations.named("keys_expand_aesni")], [128, 256], [16, 64])
     assert [cell.size for cell in made] == [16, 32]
@@ -46,7 +59,7 @@ def test_buffers_lie_so_that_small_messages_do_not_alias():
     assert space.destination % cells.PAGE == cells.DESTINATION
     assert space.destination >= space.source + 5000
     assert cells.pointer(cells.xts_key(256).data) % cells.PAGE == cells.KEY
-    assert cells.KEY + _native.ffi.sizeof("struct xts_key") <= cells.DESTINATION
+    assert cells.KEY + _native.ffi.sizeof("struct xts_cipher") <= cells.DESTINATION
 
 
 @needs_avx
@@ -55,9 +68,10 @@ def test_every_implementation_of_this_cpu_can_be_measured(name):
     row = implementations.named(name)
     if missing := row.can(detect()):
         pytest.skip(f"{name} needs {', '.join(missing)}")
-    space = cells.Workspace(64 * 256)
-    for workload in ("", "batch") if row.mode == "xts" else ("",):
-        call = cells.prepare(cells.Cell(row, 256, 64, workload), space)
+    space, size = cells.Workspace(512 * 256), 512 if row.mode == "xts_sectors" else 64
+    workloads = {"xts": ("", "batch"), "xts_sectors": ("batch", "in sequence")}
+    for workload in workloads.get(row.mode, ("",)):
+        call = cells.prepare(cells.Cell(row, 256, size, workload), space)
         assert all(time >= 0 for time in call.times(1))
 
 

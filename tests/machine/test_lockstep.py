@@ -19,6 +19,7 @@ from aeskit.machine.silicon import Silicon
 FILES = {"cts": "cbc"}
 LENGTHS = {
     "xts": (17, 47, 300),
+    "xts_sectors": (1536, 3072, 4608),
     "cbc_streams": (48, 144, 288),
     "ctr": (1, 130, 300),
     "cts": (16, 31, 290),

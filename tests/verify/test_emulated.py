@@ -22,7 +22,7 @@ from aeskit.verify.runner import Call, Fault
 pytestmark = pytest.mark.skipif(bool(NO_EMULATOR), reason=NO_EMULATOR or "-")
 
 WIDE = [row for row in implementations.ALL if "AVX512F" in row.needs and row.built]
-STRIDE = {"xts": 11, "ctr": 7, "cts": 3, "cbc": 1, "cbc_streams": 1, "ecb": 1}
+STRIDE = {"xts": 11, "ctr": 7, "cts": 3, "cbc": 1, "cbc_streams": 1, "ecb": 1, "xts_sectors": 1}
 """Of the brief level's cases every so many-th is run here, in two layouts."""
 
 NATIVE = Path(__file__).parents[2] / "native"

@@ -155,7 +155,7 @@ def _prove(known: Known, name: str, promises: Sequence[Contract], wanted: Wanted
     sizes = tuple(n for n in wanted.key_sizes if any(n in contract.key_sizes for contract in promises))
     found = proofs.prove(
         targets,
-        wanted.lengths,
+        sorted({*wanted.lengths, *(n for contract in promises for n in contract.also)}),
         sizes or promises[0].key_sizes,
         wanted.workers,
         proof_cache.Cache() if wanted.cached else None,
@@ -207,7 +207,7 @@ def _of(contract: Contract, lengths: Sequence[int]) -> list[int]:
     """The lengths that a contract allows, each once."""
     if not contract.has_length:
         return [0]
-    return [n for n in sorted(set(lengths)) if n in contract.lengths(n, n)]
+    return [n for n in sorted({*lengths, *contract.also}) if n in contract.lengths(n, n)]
 
 
 def _hardware(known: Known, image: Image, name: str, wanted: Wanted, told: Told) -> None:

@@ -1,0 +1,172 @@
+/* XTS at the boundary: one data unit, alone or in sequence; pieces of one; many sectors. */
+
+#include "boundary.h"
+
+#include <string.h>
+
+#define BATCH 64 /* sectors of any size whose IVs are encrypted together */
+#define ROW 16   /* sectors of one call that encrypts the next ones' IVs beside; the last call does so in vain */
+#define UNIT 512 /* sectors in a row have a multiple of so many bytes */
+
+/* A thread's own address without a call, where the system's linker has room for it in a library loaded late. */
+#if defined(__linux__)
+#define THREAD_MODEL __attribute__((tls_model("initial-exec")))
+#else
+#define THREAD_MODEL
+#endif
+
+/* An IV with a sector's number, on a little-endian CPU. A load waits for stores that each cover a part of it until they
+   have left the store buffer; so an IV is read as words, which may be how it was written, and written as a whole. */
+typedef uint64_t iv_register __attribute__((vector_size(BLOCK)));
+
+static void successor(uint8_t next[BLOCK], const uint8_t iv[BLOCK])
+{
+    uint64_t words[2];
+    memcpy(words, iv, BLOCK);
+    const iv_register value = {words[0] + 1, words[1]};
+    memcpy(next, &value, BLOCK);
+}
+
+/* Whether the sequence is this thread's, which it becomes with the first call. */
+static int owned(struct xts_sequence *sequence)
+{
+    static _Thread_local char here THREAD_MODEL;
+    uintptr_t self = (uintptr_t)&here, owner = __atomic_load_n(&sequence->owner, __ATOMIC_RELAXED);
+    return owner == self || (!owner && __atomic_compare_exchange_n(&sequence->owner, &owner, self, 0, __ATOMIC_RELAXED,
+                                                                   __ATOMIC_RELAXED));
+}
+
+/* One data unit with an IV that follows that of the call before: its tweak is ready, or the next one's will be, since it
+   is made beside this one. Whether this was so, and the unit is done. IVs are public. */
+static int in_sequence(struct xts_cipher *cipher, sectors_function function, const uint8_t *source, size_t length,
+                       uint8_t *destination, const uint8_t iv[BLOCK])
+{
+    struct xts_sequence *sequence = &cipher->sequence;
+    if (!function || length % UNIT || !owned(sequence))
+        return 0;
+    int follows = !memcmp(sequence->next, iv, BLOCK), ready = sequence->ready;
+    uint8_t(*tweaks)[BLOCK] = sequence->tweaks;
+    successor(sequence->next, iv);
+    sequence->ready = (uint32_t)follows;
+    if (!follows)
+        return 0;
+    memcpy(tweaks[0], ready ? tweaks[1] : iv, BLOCK);
+    if (!ready)
+        cipher->encrypt_ivs(&cipher->key.tweak, tweaks[0], tweaks[0], BLOCK);
+    successor(tweaks[1], iv);
+    function(&cipher->key, source, destination, length, tweaks[0], 1);
+    return 1;
+}
+
+int core_xts(struct xts_cipher *cipher, const struct xts_way *way, const uint8_t *source, size_t length,
+             uint8_t *destination, size_t room, const uint8_t tweak[16])
+{
+    if (length < BLOCK)
+        return REFUSED_SHORT;
+    if (length > cipher->limit)
+        return REFUSED_LONG;
+    int refusal = check_buffers(source, length, destination, room);
+    if (refusal || in_sequence(cipher, way->sectors, source, length, destination, tweak))
+        return refusal;
+    _Alignas(8) uint8_t iv[BLOCK];
+    memcpy(iv, tweak, BLOCK);
+    way->unit(&cipher->key, source, destination, length, iv, XTS_FIRST);
+    clear(iv, sizeof iv);
+    return ACCEPTED;
+}
+
+int core_xts_piece(const struct xts_cipher *cipher, const struct xts_way *way, const uint8_t *source, size_t length,
+                   uint8_t *destination, size_t room, struct xts_unit *unit, int last)
+{
+    if (length < BLOCK)
+        return REFUSED_SHORT;
+    if (!last && length % BLOCK)
+        return REFUSED_PARTIAL_BLOCK;
+    if (unit->position > cipher->limit || length > cipher->limit - unit->position)
+        return REFUSED_LONG;
+    int refusal = check_buffers(source, length, destination, room);
+    if (refusal)
+        return refusal;
+    uint32_t flags = (unit->position ? 0 : XTS_FIRST) | (last ? 0 : XTS_UPDATE);
+    way->unit(&cipher->key, source, destination, length, unit->tweak, flags);
+    unit->position += length;
+    return ACCEPTED;
+}
+
+/* Sectors from `source` to `destination`, of `size` bytes each, numbered from `first`. */
+struct sectors {
+    const uint8_t *source;
+    uint8_t *destination;
+    uint64_t size, first, count;
+};
+
+/* The IVs of `count` consecutive sectors: independent blocks, so that they fill registers. */
+static void write_ivs(uint64_t sector, size_t count, uint8_t ivs[][BLOCK])
+{
+    iv_register value = {sector, 0};
+    for (size_t i = 0; i < count; i++, value += (iv_register){1, 0})
+        memcpy(ivs[i], &value, BLOCK);
+}
+
+static size_t at_most(uint64_t count, size_t most)
+{
+    return count < most ? (size_t)count : most;
+}
+
+/* One after the other, the IVs of BATCH sectors encrypted together. */
+static void each_sector(const struct xts_cipher *cipher, xts_function function, const struct sectors *all)
+{
+    _Alignas(LINE) uint8_t tweaks[BATCH][BLOCK];
+    for (uint64_t i = 0; i < all->count; i++) {
+        size_t count = at_most(all->count - i, BATCH);
+        if (i % BATCH == 0) {
+            write_ivs(all->first + i, count, tweaks);
+            cipher->encrypt_ivs(&cipher->key.tweak, tweaks[0], tweaks[0], count * BLOCK);
+        }
+        uint64_t at = i * all->size;
+        function(&cipher->key, all->source + at, all->destination + at, all->size, tweaks[i % BATCH], 0);
+    }
+    clear(tweaks, sizeof tweaks);
+}
+
+/* ROW at a time, the next ones' IVs encrypted beside. */
+static void sector_rows(const struct xts_cipher *cipher, sectors_function function, const struct sectors *all)
+{
+    _Alignas(LINE) uint8_t tweaks[2 * ROW][BLOCK];
+    size_t count = at_most(all->count, ROW);
+    write_ivs(all->first, count, tweaks);
+    cipher->encrypt_ivs(&cipher->key.tweak, tweaks[0], tweaks[0], count * BLOCK);
+    for (uint64_t i = 0; i < all->count; i += ROW, count = at_most(all->count - i, ROW)) {
+        uint64_t at = i * all->size;
+        write_ivs(all->first + i + count, count, tweaks + count);
+        function(&cipher->key, all->source + at, all->destination + at, all->size, tweaks[0], (uint32_t)count);
+        memcpy(tweaks, tweaks + count, count * BLOCK);
+    }
+    clear(tweaks, sizeof tweaks);
+}
+
+int core_xts_sectors(const struct xts_cipher *cipher, const struct xts_way *way, const uint8_t *source, size_t length,
+                     uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size, uint64_t part,
+                     uint64_t parts)
+{
+    if (sector_size < BLOCK)
+        return REFUSED_SHORT;
+    if (sector_size > cipher->limit)
+        return REFUSED_LONG;
+    if (length % sector_size)
+        return REFUSED_PARTIAL_SECTOR;
+    uint64_t sectors = length / sector_size, longer = sectors % parts;
+    if (sectors && first_sector > UINT64_MAX - (sectors - 1))
+        return REFUSED_SECTOR_NUMBER;
+    int refusal = check_buffers(source, length, destination, room);
+    if (refusal)
+        return refusal;
+    uint64_t begin = sectors / parts * part + (part < longer ? part : longer), at = begin * sector_size;
+    struct sectors mine = {source + at, destination + at, sector_size, first_sector + begin,
+                           sectors / parts + (part < longer)};
+    if (way->sectors && sector_size % UNIT == 0)
+        sector_rows(cipher, way->sectors, &mine);
+    else
+        each_sector(cipher, way->unit, &mine);
+    return ACCEPTED;
+}
