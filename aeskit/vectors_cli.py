@@ -133,7 +133,7 @@ def make(
 
 
 @vectors.command()
-@click.argument("files", nargs=-1, required=True, type=_FILE)
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True))
 @click.option("--mode", "modes", multiple=True, help="Of these modes alone; repeatable.")
 @click.option("--function", "functions", multiple=True, help="Also changes of this function's machine code.")
 @click.option("--sample", default=200, show_default=True, help="Changes of each function.")
@@ -145,10 +145,13 @@ def compare(
     sample: int,
     listed: bool,
 ) -> None:
-    """Count the faults that each of FILES finds among implementations with one fault each."""
-    from aeskit.answers import command
+    """Count the faults that each of FILES finds among implementations with one fault each.
 
-    raise SystemExit(command.compare(files, modes, functions, sample, listed))
+    A folder is one set of all the files in it. Changes of machine code run in the emulator, in all layouts.
+    """
+    from aeskit.answers import compare_command
+
+    raise SystemExit(compare_command.compare(files, modes, functions, sample, listed))
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -11,17 +11,13 @@ from typing import Any
 from rich import markup
 from rich.console import Console
 from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
     Progress,
     SpinnerColumn,
     TextColumn,
-    TimeRemainingColumn,
 )
 from rich.table import Table
 
 from aeskit.answers import check as checking
-from aeskit.answers import compare as comparing
 from aeskit.answers import make as making
 from aeskit.answers import show as showing
 from aeskit.answers.check import Row, Status
@@ -38,8 +34,6 @@ from aeskit.vectors.source import Source
 
 VERSION = 1
 """Of the JSON report."""
-
-_BAR = (TextColumn("faults"), BarColumn(), MofNCompleteColumn(), TextColumn("left"), TimeRemainingColumn())
 
 PASSED, FAILED, MISUSED = 0, 1, 2
 """Exit status: all that ran passed; a failure; a file that is broken, a wrong name, or nothing that ran."""
@@ -63,21 +57,22 @@ def check(
         engines, missing = select(names) if engine == "native" else (emulated(names), {})
         found = _files(paths, form)
     except (ValueError, EmulatorError) as error:
-        return _misused(error)
+        return misused(error)
     rows: list[Row] = []
     broken: list[str] = []
     notes: list[str] = []
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), console=console, transient=True) as bar:
-        for entry, source in found:
-            task = bar.add_task(escape(source.stem))
-            mine = [Row(source.stem, engine.name) for engine in engines]
+        names_of = files.labels([source.name for _, source in found])
+        for (entry, source), label in zip(found, names_of, strict=True):
+            task = bar.add_task(escape(label))
+            mine = [Row(label, engine.name) for engine in engines]
             try:
                 for number in checking.run(files.stream(entry, source), engines, mine):
-                    bar.update(task, description=escape(f"{source.stem}: {number} vectors"))
+                    bar.update(task, description=escape(f"{label}: {number} vectors"))
             except VectorError as error:
                 broken.append(str(error))
             rows += mine
-            notes += [f"{source.stem}: {note}" for note in source.notes]
+            notes += [f"{label}: {note}" for note in source.notes]
     _print(rows, missing, notes, broken)
     status = _status(rows, broken)
     if report:
@@ -92,7 +87,7 @@ def convert(path: str, out: str, to: str, form: str | None, answers: Sequence[st
         read = files.read(path, *answers, form=form)
         refused = files.write(out, read, to, title=_title(read), flags=read.flags)
     except (ValueError, OSError) as error:
-        return _misused(error)
+        return misused(error)
     left = sum(map(len, refused.values()))
     console.print(escape(f"{out}: {len(read) - left} of {len(read)} vectors as {registry.named(to).title}"))
     _tell(refused, console)
@@ -133,7 +128,7 @@ def show(
         for report, form in reports:
             Path(report).write_text(form(showing.trace(vector, direction)), "utf-8")
     except (ValueError, Unsupported) as error:
-        return _misused(error)
+        return misused(error)
     print(f"\nmodel and vector: {verdict}")
     return PASSED if verdict == "equal" else FAILED
 
@@ -147,9 +142,9 @@ def answer(path: str, out: str, to: str, name: str) -> int:
         found = list(respond(read, engine))
         refused = files.write(out, found, to, title=_title(read), flags=read.flags)
     except (ValueError, OSError) as error:
-        return _misused(error)
+        return misused(error)
     except Unsupported as reason:
-        return _misused(f"{path}: {name} {reason}")
+        return misused(f"{path}: {name} {reason}")
     asked = sum(bool(vector.asks) for vector in read)
     console.print(escape(f"{out}: {asked:,} questions answered by {engine.name}"))
     _tell(refused, console)
@@ -175,16 +170,15 @@ def make(
         sizes = [int(size) for size in key_bits]
         with console.status(f"making {mode}"):
             made = making.make(mode, edges=edges, key_bits=sizes, seed=seed, stealing=stealing)
-            killers = [*every(mode), *_changed(functions, count)]
+            killers = [*every(mode), *changed(functions, count)]
             made, result = making.smallest(made, killers) if minimal else (made, None)
-        title = f"aeskit, edges of {mode}, seed {seed}"
         if out:
-            refused = files.write(out, made, to, title=title, flags=made.flags)
+            refused = files.write(out, made, to, title=made.name, flags=made.flags)
         else:
-            pieces, refused = files.text_pieces(made, to, title=title, flags=made.flags)
+            pieces, refused = files.text_pieces(made, to, title=made.name, flags=made.flags)
             sys.stdout.writelines(pieces)
     except (ValueError, OSError, EmulatorError) as error:
-        return _misused(error)
+        return misused(error)
     console.print(escape(f"{len(made)} vectors, {', '.join(made.flags)}"), highlight=False)
     if result:
         proved = "no set is smaller" if result.smallest else f"{result.least} vectors at least are needed"
@@ -195,56 +189,7 @@ def make(
     return PASSED
 
 
-def compare(
-    paths: Sequence[str], modes: Sequence[str], functions: Sequence[str], count: int, listed: bool
-) -> int:
-    """The table of sets by families of faults."""
-    console = Console(stderr=True)
-    try:
-        sets = {source.stem: list(files.stream(entry, source)) for entry, source in files.group(paths)}
-        changed = _changed(functions, count)
-    except (ValueError, EmulatorError) as error:
-        return _misused(error)
-    held = {vector.mode for vectors in sets.values() for vector in vectors}
-    killers: list[Killer] = [killer for killer in every() if killer.mode in held]
-    killers = [killer for killer in [*killers, *changed] if killer.mode in (modes or held)]
-    found = comparing.Comparison(tuple(sets))
-    with Progress(*_BAR, console=console, transient=True) as bar:
-        task = bar.add_task("faults", total=len(killers))
-        for number in comparing.compare(found, sets, killers):
-            bar.update(task, completed=number)
-    print_comparison(found, listed)
-    return PASSED
-
-
-def print_comparison(found: comparing.Comparison, listed: bool) -> None:
-    """A row a family, a column a set."""
-    console = Console()
-    table = Table(title="faults found, by family", title_justify="left")
-    table.add_column("mode")
-    table.add_column("family", no_wrap=True)
-    table.add_column("faults", justify="right")
-    for name in found.sets:
-        table.add_column(escape(name), justify="right", overflow="fold")
-    total, sums = 0, dict.fromkeys(found.sets, 0)
-    for mode, family, count, by in found.families():
-        table.add_row(mode, family, str(count), *(str(by[name]) for name in found.sets))
-        total += count
-        sums = {name: sums[name] + by[name] for name in found.sets}
-    table.add_section()
-    table.add_row("all", "", str(total), *(str(sums[name]) for name in found.sets))
-    console.print(table)
-    for name in found.sets:
-        only, missed = found.only(name), found.missed(name)
-        console.print(
-            escape(f"{name}: {len(only)} that no other set finds, {len(missed)} missed that another finds"),
-            highlight=False,
-        )
-        for fault in only if listed else []:
-            console.print(escape(f"  only here: {fault}"), highlight=False)
-
-
-def _changed(functions: Sequence[str], count: int) -> list[Killer]:
+def changed(functions: Sequence[str], count: int) -> list[Killer]:
     """Mutants of machine code; ValueError for a name that is none, EmulatorError without an emulator."""
     if not functions:
         return []
@@ -263,7 +208,8 @@ def _find(found: files.VectorSet, number: str) -> TestVector:
     return found[int(number)]
 
 
-def _misused(error: object) -> int:
+def misused(error: object) -> int:
+    """Tell what was asked for wrongly; the exit status."""
     Console(stderr=True).print(f"[red]{escape(str(error))}[/]", highlight=False, soft_wrap=True)
     return MISUSED
 

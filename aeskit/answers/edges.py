@@ -23,6 +23,7 @@ FLAGS = {
     "Carry64": "The counter carries out of its low 64 bits at a known block.",
     "Carry128": "The counter passes from 2^128 - 1 to 0 at a known block.",
     "Carry": "The counter carries out of 8, 16 or 96 bits.",
+    "LowBits": "The counter's low five bits at the start of a pass of 32, in each part of which they carry.",
     "Pieces": "The text in pieces: what one leaves behind is where the next begins.",
     "InPlace": "Made to be run in place: stolen or chained bytes must be read before they are written over.",
     "Key": "A key of zeros, ones or a single bit, for the key schedule.",
@@ -37,8 +38,8 @@ FLAGS = {
 LANES = range(17)
 """Blocks on which a carry is made to fall: each lane of passes of 4, 8 and 16."""
 
-LATE = (40, 57)
-"""The same in later passes of a long message."""
+FIRST, LATE = 21, (40, 57)
+"""The same in the first pass of 32 of a message that is longer, and in later passes."""
 
 COUNTS = (*range(2, 34), 49, 65)
 """Whole blocks: every remainder of passes of 2, 4, 8 and 16, before and after a first
@@ -240,7 +241,7 @@ def carries(draw: Draw) -> Iterator[Plan]:
     """Carries at 32, 64 and 128 bits on every lane; at 8, 16 and 96 once."""
     for width in (32, 64, 128):
         ones = (1 << width) - 1
-        for j in (*LANES, *LATE):
+        for j in (*LANES, FIRST, *LATE):
             drawn = bits.from_be(draw.iv("carry", width, j))
             first = (drawn | ones) - j
             into = "0" if width == 128 else f"bit {width}"
@@ -248,7 +249,7 @@ def carries(draw: Draw) -> Iterator[Plan]:
             yield Plan(
                 f"Carry{width}",
                 sentence,
-                BLOCK * (66 if j in LATE else j + 3) - j % 5,
+                BLOCK * {FIRST: 35}.get(j, 66 if j in LATE else j + 3) - j % 5,
                 draw.key(j, width),
                 bits.to_be(first, BLOCK),
             )
@@ -272,6 +273,14 @@ def carries(draw: Draw) -> Iterator[Plan]:
             draw.key(width, "carry"),
             bits.to_be(first, BLOCK),
         )
+
+
+def low_bits(draw: Draw) -> Iterator[Plan]:
+    """Passes of 32 whose counter's low five bits carry within each 64 bytes, and in none."""
+    for low in (0, *range(2, 32, 4)):
+        first = bits.from_be(draw.iv("low bits", low)) & ~31 | low
+        sentence = f"33 blocks from a counter whose low five bits are {low}"
+        yield Plan("LowBits", sentence, BLOCK * 33, draw.key(low // 4, "low"), bits.to_be(first, BLOCK))
 
 
 def indices(draw: Draw) -> Iterator[Plan]:
@@ -337,7 +346,8 @@ EDGES: dict[str, dict[str, Edge]] = {
     "xts": _WHOLE
     | {"tail": tails, "msb": tweak_steps, "bytes": tweak_bytes, "sector": sectors, "units": data_units}
     | {"pieces": pieces, "bits": bit_lengths},
-    "ctr": _WHOLE | {"tail": tails, "carry": carries, "pieces": pieces, "bits": bit_lengths},
+    "ctr": _WHOLE
+    | {"tail": tails, "carry": carries, "low-bits": low_bits, "pieces": pieces, "bits": bit_lengths},
     "cbc": _WHOLE | {"chain": chains, "pieces": pieces},
     "cts": {
         "tail": tails,

@@ -8,6 +8,7 @@ from itertools import accumulate
 from aeskit.answers.engine import Call, Engine, Unsupported
 from aeskit.implementations import choose
 from aeskit.verify import cases, oracle
+from aeskit.verify.differential import strayed
 from aeskit.verify.emulated import EMULATED, EmulatedRunner
 from aeskit.verify.layouts import Layout
 from aeskit.verify.runner import SCHEDULE_BYTES, After, Fault
@@ -18,7 +19,10 @@ _STEALING = {"": 0, "CS1": 1, "CS2": 2, "CS3": 3}
 
 
 class Emulated(Engine):
-    """One instruction set of the native core; a wild access or a broken calling convention is a refusal."""
+    """One instruction set of the native core.
+
+    A wild access, a byte written beside the result or a broken calling convention is a refusal.
+    """
 
     def __init__(self, instruction_set: str, runner: EmulatedRunner) -> None:
         """Answer by `runner`, which several engines may share."""
@@ -70,6 +74,9 @@ class Emulated(Engine):
 
     def _native(self, call: NativeCall) -> After:
         try:
-            return self._runner.call(call)
+            after = self._runner.call(call)
         except Fault as fault:
             raise ValueError(str(fault)) from None
+        if wrong := strayed(call, after):
+            raise ValueError(wrong)
+        return after

@@ -15,7 +15,6 @@ from aeskit.vectors import TestVector, VectorSet
 from aeskit.vectors.test_vector import STEALING
 
 KEY_BITS = (128, 192, 256)
-SOURCE = "aeskit"
 _ONCE = ("keys", "chain", "bits", "in-place")
 """Edges that are the same for every form of stealing: made for the first one asked for."""
 
@@ -50,7 +49,7 @@ def make(
                 vectors.append(_computed(plan, draw, form, name, number))
     used = {flag for vector in vectors for flag in vector.flags}
     flags = {flag: text for flag, text in FLAGS.items() if flag in used}
-    return VectorSet(f"{mode} edges, seed {seed}", "aeskit", tuple(vectors), flags)
+    return VectorSet(_source(mode, seed), "aeskit", tuple(vectors), flags)
 
 
 def smallest(made: VectorSet, killers: Iterable[Killer] = ()) -> tuple[VectorSet, Minimal]:
@@ -61,6 +60,10 @@ def smallest(made: VectorSet, killers: Iterable[Killer] = ()) -> tuple[VectorSet
     used = {flag for vector in result.vectors for flag in vector.flags}
     flags = {flag: text for flag, text in made.flags.items() if flag in used}
     return replace(made, vectors=result.vectors, flags=flags), result
+
+
+def _source(mode: str, seed: int) -> str:
+    return f"aeskit, edges of {mode}, seed {seed}"
 
 
 def _computed(plan: Plan, draw: Draw, form: str, edge: str, number: int) -> TestVector:
@@ -76,8 +79,8 @@ def _computed(plan: Plan, draw: Draw, form: str, edge: str, number: int) -> Test
         ciphertext=text,  # of the right length, until it is computed
         stealing=form,
         schedule=bytes(16 * (len(plan.key) // 4 + 7)) if draw.mode == "keys" else b"",
-        source=SOURCE,
-        clause=f"edge {edge}, seed {draw.seed}",
+        source=_source(draw.mode, draw.seed),
+        clause=f"edge {edge}",
         bits=plan.bits if plan.bits is not None and plan.bits % 8 else None,
         unit_bits=plan.unit,
         pieces=plan.pieces,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -94,6 +94,24 @@ def group(paths: Iterable[str | Path]) -> list[tuple[Format, Source]]:
     for source in asking:
         source.companions = answers
     return questions if asking else found
+
+
+def labels(paths: Sequence[str]) -> list[str]:
+    """The files' names, each with as many folders before it as tell it from the others."""
+    parts = [path.replace("\\", "/").split("/") for path in paths]
+    depths = [1] * len(parts)
+    while True:
+        found = ["/".join(part[-depth:]) for part, depth in zip(parts, depths, strict=True)]
+        deeper = [
+            depth + (found.count(name) > 1 and depth < len(part))
+            for name, part, depth in zip(found, parts, depths, strict=True)
+        ]
+        if deeper == depths:
+            times = [found[:at].count(name) + 1 for at, name in enumerate(found)]
+            return [
+                name if time == 1 else f"{name} ({time})" for name, time in zip(found, times, strict=True)
+            ]
+        depths = deeper
 
 
 def write(

@@ -37,30 +37,31 @@ def examine(
     text = expected.text
     if text is None:
         text = inputs.data if layout.in_place else before[start : start + size]
-    if after.window != before[:start] + text + before[start + size :]:
-        return _destination(after, before, text)
-    return _rest(call, after, expected)
-
-
-def _destination(after: After, before: bytes, text: bytes) -> str:
-    start, end = after.start, after.start + len(text)
-    found = after.window[start:end]
+    found = after.window[start : start + size]
     if found != text:
         at = _first(found, text)
-        place = f"block {at // 16} byte {at % 16}"
-        return f"{place} is {found[at]:02x}, must be {text[at]:02x}"
-    at = _first(after.window, before[:start] + text + before[end:])
-    if at < start:
+        return f"block {at // 16} byte {at % 16} is {found[at]:02x}, must be {text[at]:02x}"
+    return strayed(call, after) or _written_back(call, after, expected)
+
+
+def strayed(call: Call, after: After) -> str | None:
+    """What was changed that holds no result: bytes beside the destination, the source, the key schedules."""
+    before, start, end = canary(len(after.window)), after.start, after.start + call.size
+    if after.window[:start] != before[:start]:
+        at = _first(after.window[:start], before[:start])
         return f"byte {start - at} before the destination was written: is {after.window[at]:02x}"
-    return f"byte {at - end + 1} past the destination was written: is {after.window[at]:02x}"
-
-
-def _rest(call: Call, after: After, expected: Expected) -> str | None:
+    if after.window[end:] != before[end:]:
+        at = _first(after.window[end:], before[end:])
+        return f"byte {at + 1} past the destination was written: is {after.window[end + at]:02x}"
     if not call.layout.in_place and after.source != call.source:
         at = _first(after.source, call.source)
         return f"source block {at // 16} byte {at % 16} was changed to {after.source[at]:02x}"
     if after.context != call.context:
         return f"key schedule byte {_first(after.context, call.context)} was changed"
+    return None
+
+
+def _written_back(call: Call, after: After, expected: Expected) -> str | None:
     wanted = expected.iv if call.updates else call.iv
     if wanted is None or after.iv == wanted:
         return None

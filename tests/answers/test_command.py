@@ -9,7 +9,7 @@ from vector_samples import ACVP, CAVP, EVPTEST
 
 from aeskit import data
 from aeskit.cli import main
-from aeskit.vectors import read
+from aeskit.vectors import read, write
 
 FOLDER = data.folder("vectors")
 
@@ -163,6 +163,45 @@ def test_compare():
     assert "│ keys │ key schedule │ 61 │ 54 │ 61 │" in output
     assert "keys.json: 7 that no other set finds, 0 missed that another finds" in output
     assert "only here: keys: " in output
+
+
+def test_compare_takes_a_folder_as_one_set(tmp_path):
+    parts = read(FOLDER / "ours" / "keys.json").vectors
+    (tmp_path / "in" / "more").mkdir(parents=True)
+    write(tmp_path / "in" / "keys.json", parts[:12], "aeskit")
+    write(tmp_path / "in" / "more" / "keys.json", parts[12:], "aeskit")
+    (tmp_path / "in" / "README.md").write_text("nothing to read")
+    single = tmp_path / "in" / "keys.json"
+    status, output = run("compare", single, tmp_path / "in", FOLDER / "ours" / "keys.json", "--mode", "keys")
+    assert status == 0
+    assert "README.md: must be of a known format" in output
+    assert re.search(r"(C,|finds) in: 0 that no other set finds, 0 missed", output)
+    assert "in/keys.json: 0 that no other set finds" in output
+    assert "ours/keys.json: 0 that no other set finds, 0 missed" in output
+
+
+def test_many_sets_have_letters_for_columns(tmp_path):
+    names = [tmp_path / f"a_long_name_of_set_{number}.json" for number in range(5)]
+    for name in names:
+        write(name, read(FOLDER / "fips_197.json").vectors[:3], "aeskit")
+    status, output = run("compare", *names, "--mode", "keys")
+    assert status == 0
+    assert "┃ A " in output
+    assert "E, a_long_name_of_set_4.json: 0 that no other set finds" in output
+
+
+def test_files_of_one_name_are_told_apart(tmp_path):
+    """Each with its own count: the reasons of one do not take the place of the other's."""
+    bits = [item for item in read(FOLDER / "ours" / "xts.json") if item.bits is not None]
+    for folder, count in (("a", 2), ("b", 3)):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "x.json", bits[:count], "aeskit")
+    files = [tmp_path / folder / "x.json" for folder in "ab"]
+    _, output = run("check", *files, "--implementation", "aesni_avx")
+    told = " ".join(output.split())
+    for folder, count in (("a", 2), ("b", 3)):
+        assert f"unsupported, {folder}/x.json: a length that is no whole number of bytes" in told
+        assert f"{count} by aesni_avx" in told
 
 
 def test_help_loads_nothing_slow():

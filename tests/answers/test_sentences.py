@@ -145,6 +145,9 @@ TRUE = {
     r"the second block carries out of (\d+) bits": lambda vector, width: (
         counters(vector)[1] % 2 ** int(width) == 0 and counters(vector)[0] % 2 ** int(width) != 0
     ),
+    r"33 blocks from a counter whose low five bits are (\d+)": lambda vector, low: (
+        vector.length == 33 * 16 and counters(vector)[0] % 32 == int(low)
+    ),
     r"an IV of zeros": lambda vector: vector.iv == bytes(16),
     r"an IV of ones": lambda vector: vector.iv == ONES,
     r"an IV of its last bit": lambda vector: vector.iv == bytes(15) + b"\x01",
