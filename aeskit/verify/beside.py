@@ -35,13 +35,17 @@ class Beside:
 def spread(contract: Contract, count: int, last: int = 1100) -> tuple[int, ...]:
     """`count` lengths that the contract allows: the first ones, then others spread up to `last` bytes.
 
-    Without a length, one 0 for each key size.
+    Where there are too few up to there, up to twice as many bytes, and so on. Without a length, one 0 for
+    each key size.
     """
     if not contract.has_length:
         return (0,) * len(contract.key_sizes)
     every = contract.lengths(0, max((last, *contract.also)))
+    if len(every) < count:
+        return spread(contract, count, 2 * last)
     head, rest = every[: count // 2], every[count // 2 :]
-    return (*head, *rest[:: max(1, -(-len(rest) // max(count - len(head), 1)))])
+    more = count - len(head)
+    return (*head, *(rest[number * len(rest) // more] for number in range(more)))
 
 
 def run(target: Target, lengths: tuple[int, ...], engine: str) -> Beside:
