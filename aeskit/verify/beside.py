@@ -32,19 +32,23 @@ class Beside:
     """What this CPU lacks for it."""
 
 
+MOST = 1 << 14
+"""Bytes of the longest message: a few lengths of contracts whose lengths are far apart are enough."""
+
+
 def spread(contract: Contract, count: int, last: int = 1100) -> tuple[int, ...]:
     """`count` lengths that the contract allows: the first ones, then others spread up to `last` bytes.
 
-    Where there are too few up to there, up to twice as many bytes, and so on. Without a length, one 0 for
-    each key size.
+    Where there are too few up to there, up to twice as many bytes and so on, MOST at most. Without a length,
+    one 0 for each key size.
     """
     if not contract.has_length:
         return (0,) * len(contract.key_sizes)
     every = contract.lengths(0, max((last, *contract.also)))
-    if len(every) < count:
-        return spread(contract, count, 2 * last)
+    if len(every) < count and last < MOST:
+        return spread(contract, count, min(2 * last, MOST))
     head, rest = every[: count // 2], every[count // 2 :]
-    more = count - len(head)
+    more = min(count - len(head), len(rest))
     return (*head, *(rest[number * len(rest) // more] for number in range(more)))
 
 

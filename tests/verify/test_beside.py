@@ -46,12 +46,11 @@ def test_lengths_are_as_many_as_asked_and_allowed(name):
     if not contract.has_length:
         assert lengths == (0,) * len(contract.key_sizes)
         return
-    assert len(lengths) == 50
-    assert lengths[:25] == tuple(contract.lengths(0, 1 << 14)[:25])
+    allowed = contract.lengths(0, 1 << 14)
+    assert len(lengths) == min(50, len(allowed))
+    assert lengths[:25] == tuple(allowed[:25])
     assert sorted(set(lengths)) == list(lengths)
-    assert lengths[0] == contract.lengths(0, 100)[0]
-    assert lengths[-1] > 1000
-    assert set(lengths) <= set(contract.lengths(0, lengths[-1]))
+    assert set(lengths) <= set(allowed)
 
 
 def test_our_own_function_agrees_and_says_so(capsys):
