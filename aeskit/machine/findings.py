@@ -5,6 +5,7 @@ A finding of one run says that something is wrong; that there is none says nothi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -21,6 +22,7 @@ SAVED = (3, 5, 12, 13, 14, 15)
 """rbx rbp r12 to r15: what a function must keep (System V AMD64 ABI, 3.2.1)."""
 
 RSP = 4
+_MOVES = re.compile(r"mov|kmov[wdq]|v?mov(dq[au](8|16|32|64)?|[au]p[sd])")
 _KEPT_NAMES = {d.GPR_NAMES[number] for number in SAVED}
 _IDIOMS = {"vpxor", "vpxord", "vpxorq", "vxorps", "vxorpd", "pxor", "xorps", "xorpd", "vpcmpeqd", "pcmpeqd"}
 _IDIOMS |= {"vpcmpeqb", "pcmpeqb", "vpsubb", "vpsubq", "vpternlogd", "vpternlogq", "xor", "sub", "kxnorq"}
@@ -119,12 +121,18 @@ def _first_unwritten(event: Event, region: Region, written: np.ndarray) -> int |
 
 
 def unset(run: Events, arguments: Sequence[str]) -> Iterator[Finding]:
-    """Registers that were read before anything was in them; storing one to keep it is no reading."""
+    """Registers that were read before anything was in them; storing one to keep it is no reading.
+
+    Nor is a copy in another register, which then has nothing in it either.
+    """
     known = {"rsp", "rip", *arguments}
     for number, event in enumerate(run.events):
         instruction = event.instruction
         if instruction.mnemonic in ("vzeroupper", "vzeroall") or _is_idiom(instruction):
             known.update(instruction.reads)
+        if _copies(instruction) and not known.issuperset(instruction.reads):
+            known.difference_update(instruction.writes)
+            continue
         kept = instruction.mnemonic == "push" or _stores(instruction)
         for name in instruction.reads:
             if name not in known and _counts(name) and not (kept and name in _KEPT_NAMES):
@@ -132,6 +140,15 @@ def unset(run: Events, arguments: Sequence[str]) -> Iterator[Finding]:
                 yield Finding(f"{shown(name, instruction)} is read, which nothing has set", number)
         known.update(event.values)
         known.update(instruction.writes)
+
+
+def _copies(instruction: d.Instruction) -> bool:
+    """Whether it moves one whole register to another."""
+    kinds = {type(operand) for operand in instruction.operands}
+    sizes = {getattr(operand, "size", 8) for operand in instruction.operands}
+    one = len(instruction.operands) == 2 and kinds in ({d.Vector}, {d.Gpr}, {d.Mask})
+    whole = len(sizes) == 1 and min(sizes) >= 4 and not instruction.mask
+    return one and whole and _MOVES.fullmatch(instruction.mnemonic) is not None
 
 
 def _stores(instruction: d.Instruction) -> bool:

@@ -32,6 +32,7 @@ CLEAN = [
     "vpxor %xmm9,%xmm9,%xmm9; xor %eax,%eax; vmovdqu %xmm9,(%rsi)",
     "vpxorq %zmm20,%zmm20,%zmm20; vmovdqu64 %zmm20,%zmm21",
     "vmovdqu (%rdi),%xmm0",
+    "vmovdqa64 %xmm16,%xmm8; mov %rbx,%r11; mov $1,%ebx; mov %r11,%rbx",
     "sub $4096,%rsp; movq $0,-128(%rsp); add $4096,%rsp",
 ]
 
@@ -56,6 +57,9 @@ def test_nothing_is_found_in_clean_code(assembled, source):
         ("vmovdqu (%rdi),%ymm3", "no vzeroupper before the return: the upper halves of ymm3 stay dirty"),
         ("vzeroupper; vpxor %ymm0,%ymm0,%ymm0", "the upper halves of ymm0 stay dirty"),
         ("vpxor %xmm1,%xmm2,%xmm3", "step 0: xmm2 is read, which nothing has set"),
+        ("vmovdqa64 %xmm16,%xmm8; vpaddq %xmm8,%xmm8,%xmm8", "step 1: xmm8 is read, which nothing has set"),
+        ("xor %eax,%eax; mov %r10,%rax; inc %rax", "step 2: rax is read, which nothing has set"),
+        ("movhlps %xmm3,%xmm1", "step 0: xmm3 is read, which nothing has set"),
         ("add %r11,%rdi", "step 0: r11 is read, which nothing has set"),
         ("vmovdqu8 (%rdi),%xmm0{%k1}{z}", "step 0: k1 is read, which nothing has set"),
         ("pop %rcx; sub $8,%rsp; jmp *%rcx", "rsp is -8 bytes off at the return"),

@@ -166,15 +166,16 @@ def beside(out: Hardware, prepared: Prepared, layout: Layout, make: Any) -> None
         out.calls, out.steps = out.calls + 1, out.steps + steps
         out.layouts.add(layout.name)
         out.lengths.add(int(call.length))
-        found = list(_found(prepared, machine, other, start, last))
+        found = list(found_in(prepared, machine, other, start, last))
     finally:
         getattr(other, "close", lambda: None)()
     out.findings += [(kind, f"{what}: {text}") for kind, text in found]
 
 
-def _found(
+def found_in(
     prepared: Prepared, machine: Machine, other: Any, start: Registers, last: Registers
 ) -> Iterator[tuple[str, str]]:
+    """What is wrong behind a call that an engine made from `start` to `last`: (kind, words)."""
     if other.stop.reason != "returned":
         yield "memory", _fault(prepared, machine, other.stop, last)
         return

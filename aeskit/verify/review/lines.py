@@ -142,7 +142,8 @@ def _layouts(known: Known) -> Line:
     if texts:
         text = f"{len(texts)} of {count(found.calls, 'call')} go wrong"
         return Line(topic, FAILS, text, evidence, caveat, some(texts, 4))
-    text = "right out of place and in place, off alignment, and with guard pages at both ends"
+    cut = ", in pieces" if any("pieces" in layout for layout in found.layouts) else ""
+    text = f"right out of place and in place, off alignment{cut}, and with guard pages at both ends"
     return Line(topic, HOLDS, text, evidence, caveat)
 
 

@@ -19,7 +19,7 @@ from aeskit.verify.every_length import Closed
 from aeskit.verify.proof import Proof
 from aeskit.verify.proofs import Target, find_contract
 from aeskit.verify.review import code as static
-from aeskit.verify.review import hardware, proved, runs
+from aeskit.verify.review import hardware, pieces, proved, runs
 from aeskit.verify.review.counterexample import search
 from aeskit.verify.review.guess import Guess, guess
 from aeskit.verify.review.known import Known
@@ -222,9 +222,8 @@ def _hardware(known: Known, image: Image, name: str, wanted: Wanted, told: Told)
     if make is None:
         known.hardware.missing = why
         return
-    promises = [known.promises[-1]]  # of contracts that differ by a flag the last asks for most
-    if len({tuple(c.key_sizes) for c in known.promises}) > 1:
-        promises = list(known.promises)
+    promises = known.promises
+    chains = list(pieces.chains(image, name, promises))
     total, done = hardware.calls(promises, lambda c: _of(c, wanted.on_hardware)), iter(range(1 << 30))
     try:
         known.hardware = hardware.run(
@@ -236,6 +235,8 @@ def _hardware(known: Known, image: Image, name: str, wanted: Wanted, told: Told)
             make,
             lambda: told(f"{name}: hardware", next(done) + 1, total),
         )
+        for chain in chains:
+            pieces.run(known.hardware, image, name, chain, make)
     except MachineError as error:
         known.hardware.missing = str(error)
     known.hardware.missing = known.hardware.missing or why
