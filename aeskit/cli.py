@@ -217,11 +217,21 @@ def lockstep(
 @click.option("--sample", "count", type=click.IntRange(1), help="Test so many, drawn from the seed.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**31))
 @click.option(
+    "--engine",
+    type=click.Choice(["silicon", "emulator"]),
+    help="Of known answers and verification; by default this CPU where it can run the function.",
+)
+@click.option(
     "--level",
     type=click.Choice(["brief", "quick"]),
-    default="brief",
+    help="Of verification; by default quick on this CPU, brief in the emulator, which is slow.",
+)
+@click.option(
+    "--proof",
+    type=click.Choice(["then", "all"]),
+    default="then",
     show_default=True,
-    help="Of verification.",
+    help="Of what is alive then, or of all mutants: to compare the levels.",
 )
 @click.option("-I", "include", multiple=True, help="A folder of include files, for a .S file.")
 @click.option("-D", "define", multiple=True, help="A macro, for a .S file.")
@@ -234,7 +244,9 @@ def mutants(
     lengths: str,
     count: int | None,
     seed: int,
-    level: str,
+    engine: str | None,
+    level: str | None,
+    proof: str,
     include: tuple[str, ...],
     define: tuple[str, ...],
     workers: int | None,
@@ -251,7 +263,8 @@ def mutants(
     try:
         asked = command.targets(name, contract, contract_file, include, define)
         which = prove_command.lengths(lengths) if lengths else None
-        raise SystemExit(command.run(asked, which, count, seed, level, workers, file))
+        options = command.Asked(which, count, seed, engine or "", level or "", proof)
+        raise SystemExit(command.run(asked, options, workers, file))
     except (ValueError, OSError) as error:
         raise click.UsageError(str(error)) from None
 

@@ -183,6 +183,50 @@ int silicon_get(int child, struct silicon_registers *registers);
 int silicon_set(int child, const struct silicon_registers *registers);
 int64_t silicon_system_call(int child, uint64_t stub, uint64_t number, const uint64_t arguments[6]);
 
+/* Run without a stop until a fault; the return to an address where nothing lies is one. Two ticks of the child's timer
+   at the same *progress end it as SIGVTALRM. */
+void silicon_go(int child, uint64_t until, const volatile uint64_t *progress, struct silicon_stop *);
+
 /* Up to `most` instructions, or until rip is `until`; the number made. states[i] is the state after the i-th. */
 uint64_t silicon_run(int child, uint64_t until, uint64_t most, const struct silicon_memory *, struct silicon_registers *states,
     struct silicon_change *changes, uint64_t room, struct silicon_stop *);
+
+/* Calls that a process makes by itself, with nothing else in its address space, where its tables are read-only. */
+#define CALLS_STATE 0x6E0000000000 /* the address of its state */
+struct calls_bytes { /* what memory holds before a message, or must hold after it */
+    uint64_t at, from, size;
+};
+struct calls_call {
+    uint64_t arguments[6];
+};
+struct calls_check { /* one message: so many of the script's calls and bytes, from these places on */
+    uint64_t call, calls, fill, fills, want, wants;
+    uint64_t iv, iv_before, iv_size; /* of IVs: they may stay on the stack */
+};
+struct calls_script {
+    uint64_t function;
+    const struct calls_check *checks;
+    const struct calls_call *calls;
+    const struct calls_bytes *bytes;
+    const uint32_t *which; /* of the checks are made, in this order */
+    uint64_t count;
+    uint64_t stack, stack_size; /* whose addresses may stay on it */
+    uint64_t watched;           /* bytes below the stack pointer that must hold nothing secret on return */
+    uint64_t cleared;           /* of the first vector registers that must be zero on return */
+};
+struct calls_state {
+    uint64_t our_stack, its_stack, width; /* width: bytes of a vector register of this CPU */
+    uint64_t saved[6];
+    uint64_t rsp, flags;
+    uint64_t at, call, made, reason, detail; /* the check of `which` and its call that is under way; `count` at the end */
+    uint64_t vectors[16][8];
+};
+
+/* Why a check fails. */
+#define CALLS_DIFFERENT 1 /* detail: the address of the first byte that is not as it must be */
+#define CALLS_SAVED_REGISTER 2
+#define CALLS_STACK_POINTER 3
+#define CALLS_DIRECTION 4
+#define CALLS_UPPER_HALVES 5
+#define CALLS_NOT_CLEARED 6
+#define CALLS_LEFT 7 /* detail: the address on the stack */

@@ -335,6 +335,36 @@ uint64_t silicon_run(int child, uint64_t until, uint64_t most, const struct sili
     return step;
 }
 
+void silicon_go(int child, uint64_t until, const volatile uint64_t *progress, struct silicon_stop *stop) {
+    struct user_regs_struct user;
+    uint64_t seen = *progress;
+    int status, ticks = 0;
+    memset(stop, 0, sizeof *stop);
+    for (;;) {
+        siginfo_t info;
+        if (ptrace(PTRACE_SYSEMU, child, 0, 0) || wait_for(child, &status) || !WIFSTOPPED(status)
+            || ptrace(PTRACE_GETREGS, child, 0, &user)) {
+            stop->reason = SILICON_GONE;
+            return;
+        }
+        if (WSTOPSIG(status) == SIGVTALRM) {
+            ticks = seen == *progress ? ticks + 1 : 0;
+            seen = *progress;
+            if (ticks < 2)
+                continue;
+        }
+        if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+            stop->reason = SILICON_SYSTEM_CALL;
+        else if (WSTOPSIG(status) == SIGSEGV && user.rip == until)
+            stop->reason = SILICON_RETURNED;
+        else
+            stop->reason = SILICON_SIGNAL | (uint64_t)WSTOPSIG(status);
+        if (!ptrace(PTRACE_GETSIGINFO, child, 0, &info))
+            stop->address = (uint64_t)(uintptr_t)info.si_addr, stop->code = (uint64_t)info.si_code;
+        return;
+    }
+}
+
 #else
 
 int silicon_start(int program, int memory) { (void)program, (void)memory; return -ENOSYS; }
@@ -352,6 +382,11 @@ uint64_t silicon_run(int child, uint64_t until, uint64_t most, const struct sili
     (void)child, (void)until, (void)most, (void)memory, (void)states, (void)changes, (void)room;
     stop->reason = SILICON_GONE;
     return 0;
+}
+
+void silicon_go(int child, uint64_t until, const volatile uint64_t *progress, struct silicon_stop *stop) {
+    (void)child, (void)until, (void)progress;
+    stop->reason = SILICON_GONE;
 }
 
 #endif

@@ -17,7 +17,8 @@ STUB = 0x6FFF_0000_0000
 CODE = b"\x0f\x05\xcc"  # syscall; int3
 HEADERS = 64 + 56  # an ELF header and one program header
 
-_MMAP, _MUNMAP = 9, 11  # system call numbers of x86-64
+_MMAP, _MUNMAP, _SETITIMER = 9, 11, 38  # system call numbers of x86-64
+_VIRTUAL = 1  # ITIMER_VIRTUAL: its own time alone
 _SHARED, _FIXED_NOREPLACE = 0x01, 0x100000
 _READ, _WRITE, _EXECUTE = 1, 2, 4
 
@@ -73,6 +74,15 @@ class Child:
             self._map[at : at + n] = self._before[at : at + n] = data[done : done + n]
             done += n
 
+    def place(self, address: int) -> int:
+        """Where in the shared memory an address of the child lies; MachineError where none is mapped."""
+        return next(self._pieces(address, 1))[0]
+
+    def tick(self, milliseconds: int, place: int) -> None:
+        """Send it SIGVTALRM whenever it has run so long by itself; at `place` 32 bytes are used."""
+        self.write(place, struct.pack("<QQQQ", *2 * (0, 1000 * milliseconds)))
+        self._call(_SETITIMER, _VIRTUAL, place)
+
     def _start(self, memory: int) -> None:
         file = _file("aeskit-stub", program())
         try:
@@ -113,7 +123,7 @@ class Child:
         given = ffi.new("uint64_t[6]", [*arguments, *(0,) * (6 - len(arguments))])
         result = lib.silicon_system_call(self.process, STUB + HEADERS, number, given)
         if -4096 < result < 0:
-            what = "mapped" if number == _MMAP else "unmapped"
+            what = {_MMAP: "mapped", _MUNMAP: "unmapped"}.get(number, "used")
             raise SiliconError(f"{arguments[0]:#x} cannot be {what} in the child: {os.strerror(-result)}")
 
     def _pieces(self, address: int, size: int) -> Iterator[tuple[int, int]]:

@@ -149,7 +149,7 @@ class Silicon:
                 yield Step(address, after, tuple(changes.get(number, ())))
                 address = after.rip
             if reason or not limit:
-                self.stop = _stop(self._stopped, address) if reason else Stop("limit")
+                self.stop = stopped(self._stopped, address) if reason else Stop("limit")
                 return
 
     def run(self, most: int, until: int = RETURN) -> tuple[int, int]:
@@ -169,7 +169,7 @@ class Silicon:
     def step(self) -> tuple[Registers | None, Stop]:
         """Run one instruction: the state after it, or None and the fault that it raised."""
         made, reason = self.run(1)
-        stop = _stop(self._stopped, 0) if reason else Stop("limit")
+        stop = stopped(self._stopped, 0) if reason else Stop("limit")
         return (snapshot(self._batch[0]) if made else None), stop
 
     def _told(self) -> dict[int, list[tuple[int, bytes]]]:
@@ -201,12 +201,14 @@ _SIGNALS = {
     signal.SIGILL: LACKS,
     signal.SIGFPE: "a divide error",
     signal.SIGTRAP: "a breakpoint",
+    signal.SIGVTALRM: "no return in time",
     signal.SIGALRM: "a repeated string instruction that does not end",
 }
 _FROM_KERNEL = 0x80  # si_code of a fault that has no address
 
 
-def _stop(raw: Any, rip: int) -> Stop:
+def stopped(raw: Any, rip: int) -> Stop:
+    """What `struct silicon_stop` says, of an instruction at `rip`; 0 where that is not known."""
     reason, at = int(raw.reason), f" at {rip:#x}" if rip else ""
     if reason == lib.SILICON_RETURNED:
         return Stop("returned")

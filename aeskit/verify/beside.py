@@ -12,7 +12,7 @@ from aeskit.machine.loader import Image
 from aeskit.machine.lockstep import Lockstep, lockstep
 from aeskit.machine.silicon import Silicon
 from aeskit.verify.calls import Given, prepare
-from aeskit.verify.proofs import Target
+from aeskit.verify.proofs import Target, follow
 
 ENGINES = ("auto", "silicon", "emulator")
 
@@ -94,7 +94,7 @@ def _image(target: Target) -> Image:
 
 def every(jobs: list[tuple[Target, tuple[int, ...]]], engine: str, workers: int | None) -> Iterator[Beside]:
     """Run them all in processes, by default one a core; in the order in which they end."""
-    with ProcessPoolExecutor(workers) as pool:
+    with ProcessPoolExecutor(workers, initializer=follow) as pool:
         waiting = [pool.submit(run, target, lengths, engine) for target, lengths in jobs]
         try:
             for done in as_completed(waiting):

@@ -25,9 +25,7 @@ def examine(
     runner: Runner, function: str, inputs: Inputs, context: bytes, expected: Expected, layout: Layout
 ) -> str | None:
     """What is wrong, as a finding writes it; None where nothing is."""
-    stealing = _STEALING[inputs.stealing]
-    size = len(inputs.data) if expected.text is None else len(expected.text)
-    call = Call(function, inputs.mode, context, inputs.data, size, inputs.iv, layout, stealing)
+    call = called(function, inputs, context, expected, layout)
     try:
         after = runner.call(call)
     except Fault as fault:
@@ -36,12 +34,19 @@ def examine(
     before = canary(len(after.window))
     text = expected.text
     if text is None:
-        text = inputs.data if layout.in_place else before[start : start + size]
-    found = after.window[start : start + size]
+        text = inputs.data if layout.in_place else before[start : start + call.size]
+    found = after.window[start : start + call.size]
     if found != text:
         at = _first(found, text)
         return f"block {at // 16} byte {at % 16} is {found[at]:02x}, must be {text[at]:02x}"
     return strayed(call, after) or _written_back(call, after, expected)
+
+
+def called(function: str, inputs: Inputs, context: bytes, expected: Expected, layout: Layout) -> Call:
+    """The call that `examine` makes."""
+    size, stealing = len(inputs.data) if expected.text is None else len(expected.text), inputs.stealing
+    iv, data = inputs.iv, inputs.data
+    return Call(function, inputs.mode, context, data, size, iv, layout, _STEALING[stealing])
 
 
 def strayed(call: Call, after: After) -> str | None:

@@ -9,7 +9,6 @@ are the registers in which a key was expanded.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +17,8 @@ from aeskit.cpu import CPU, FEATURES
 from aeskit.machine.bochs import Emulator, EmulatorError, map_image
 from aeskit.machine.bochs.emulator import STACK, STACK_SIZE
 from aeskit.machine.loader import Image, load
-from aeskit.verify.runner import MARGIN, After, Call, Fault, canary
+from aeskit.verify.placing import Arena, Arenas
+from aeskit.verify.runner import MARGIN, After, Call, Fault
 
 EMULATED = CPU("Bochs, an emulated Ice Lake", "GenuineIntel", features=frozenset(FEATURES))
 """The CPU that the code finds."""
@@ -32,24 +32,10 @@ _SAVED = {name: 0x5A5A_0000_0000_0000 + number for number, name in enumerate(_CA
 _LEFT = dict.fromkeys(("rax", "r10", "r11"), 0xA5A5 << 40)
 _LEFT |= {f"zmm{number}": 0x5AA5 << 100 | number for number in range(32)}
 """What a caller may leave in registers that hold no argument: another value than the last run's."""
-_RUBBISH = 0xDEAD_BEEF << 32
 _DIRECTION = 1 << 10  # of RFLAGS
 _STACK = 2048
 """Bytes below the stack pointer that are looked at: more than any function of ours uses."""
 _KEY_REGISTERS = ("zmm0", "zmm1", "zmm2", "zmm3")
-
-
-@dataclass(frozen=True)
-class _Arena:
-    """Mapped memory with nothing before and nothing behind it."""
-
-    address: int
-    size: int
-
-    def place(self, edge: str, size: int, offset: int) -> int:
-        """The address of a buffer of `size` bytes, as `guard.Arena.place` lays it."""
-        inside = {"end": self.size - size, "begin": 0}.get(edge, 64 + offset)
-        return self.address + inside
 
 
 @cache
@@ -77,32 +63,15 @@ class EmulatedRunner:
 
     def call(self, call: Call) -> After:
         """See `Runner.call`."""
-        layout, size, edge = call.layout, call.size, call.layout.edge
-        self._grow(max(size, len(call.source)) + 4 * MARGIN)
-        arena = self._source if layout.in_place else self._destination
-        s = self._source.place(edge, len(call.source), layout.source)
-        d = s if layout.in_place else arena.place(edge, size, layout.destination & self._alignment(call))
-        low, high = max(d - MARGIN, arena.address), min(d + size + MARGIN, arena.address + arena.size)
-        iv = self._iv.place(edge, len(call.iv), layout.iv)
-        context = self._context.place(edge, len(call.context), layout.context)
-        for address, data in (
-            (low, canary(high - low)),
-            (s, call.source),
-            (iv, call.iv),
-            (context, call.context),
-        ):
+        self._grow(max(call.size, len(call.source)) + 4 * MARGIN)
+        arenas = Arenas(self._source, self._destination, self._iv, self._context)
+        placed = arenas.place(call)
+        for address, data in placed.before(call):
             self._emulator.write(address, data)
-        for arguments in _arguments(call, s, d, iv, context):
+        for arguments in placed.arguments(call):
             self._run(call.function, arguments)
-            self._check_left(call, arguments, call.iv + self._emulator.read(iv, len(call.iv)))
-        read = self._emulator.read
-        return After(
-            read(low, high - low),
-            d - low,
-            b"" if layout.in_place else read(s, len(call.source)),
-            read(iv, len(call.iv)),
-            read(context, len(call.context)),
-        )
+            self._check_left(call, arguments, call.iv + self._emulator.read(placed.iv, len(call.iv)))
+        return placed.after(call, self._emulator.read)
 
     def _run(self, function: str, arguments: list[int]) -> None:
         self._emulator.set_registers(_SAVED | _LEFT)
@@ -142,28 +111,11 @@ class EmulatedRunner:
         place = "" if error.rip is None else f" in {self._image.label_at(error.rip)}"
         return f"{error}{place}"
 
-    def _map(self, number: int, size: int) -> _Arena:
-        arena = _Arena(number << 32, -(-size // PAGE) * PAGE)
+    def _map(self, number: int, size: int) -> Arena:
+        arena = Arena(number << 32, -(-size // PAGE) * PAGE)
         self._emulator.map(arena.address, bytes(arena.size))
         return arena
 
     def _grow(self, size: int) -> None:
         if size > self._source.size:
             self._source, self._destination = self._map(1, size), self._map(2, size)
-
-    @staticmethod
-    def _alignment(call: Call) -> int:
-        return ~3 if call.mode == "keys" else ~0
-
-
-def _arguments(call: Call, source: int, destination: int, iv: int, context: int) -> list[list[int]]:
-    """What each call of a message is given, in the order of native/prototypes.h."""
-    if call.mode == "keys":
-        return [[destination, source, len(call.source) | _RUBBISH]]
-    calls = []
-    for begin, end, flags in call.pieces():
-        arguments = [context, source + begin, destination + begin, (end - begin) // call.messages]
-        if call.mode != "ecb":
-            arguments.append(iv)
-        calls.append(arguments + [value | _RUBBISH for value in call.last(flags)])
-    return calls

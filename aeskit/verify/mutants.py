@@ -1,32 +1,37 @@
 """Mutants of a function: which level kills how many, and why the rest make no difference.
 
-A level is measured alone where that is cheap: known answers and the proof meet every mutant; the verification
-begins with the known answers, so it meets those that these leave alive.
+Each level meets what the ones before it leave alive; to compare the levels the proof can be asked to meet
+every mutant.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
-import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
+from functools import partial
 
 from aeskit import _native, contracts
-from aeskit.machine.bochs import EmulatorMissing
+from aeskit.machine.loader import Image
 from aeskit.vectors import TestVector
-from aeskit.verify import known, mutants_make, proofs
+from aeskit.verify import known, mutants_levels, mutants_make, mutants_proofs, proofs
 from aeskit.verify.known import Known
-from aeskit.verify.mutants_explain import OUTSIDE, Reason, explain, followed
-from aeskit.verify.mutants_levels import EVERYWHERE, Check, Emulated, Proofs, Verdict
+from aeskit.verify.mutants_beside import Unproved
+from aeskit.verify.mutants_explain import OUTSIDE, Reason, explain, followed, reason
+from aeskit.verify.mutants_levels import EVERYWHERE, Check, Emulated, Verdict
 from aeskit.verify.mutants_make import Mutant
+from aeskit.verify.mutants_proofs import Proved, Spent
 from aeskit.verify.mutants_reach import Reach
 from aeskit.verify.proofs import Target
 
-_context = multiprocessing.get_context("forkserver")
+PROOFS = ("then", "all")
+"""Which mutants the proof meets: those that the levels before it leave alive, or every one."""
+TOGETHER = 8
+"""Mutants that a process takes at a time."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +40,17 @@ class Job:
 
     targets: tuple[Target, ...]
     reach: Reach
-    level: str = "brief"
+    engine: str = ""
+    """What runs known answers and verification, one of `mutants_levels.ENGINES`; without it neither does."""
+    level: str = ""
+    """Of the verification; by default what the engine has time for."""
+    proof: str = "then"
+    """One of PROOFS."""
 
     @property
     def function(self) -> str:
         """Its name."""
         return self.targets[0].function
-
-    @property
-    def longest(self) -> int:
-        """Of the lengths that are proved."""
-        return max(length for lengths in self.reach.classes for length in lengths)
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ class Outcome:
     verified: Verdict | None
     """None where the known answers killed it: the verification has them too."""
     proof: Verdict | None
+    """None where it was not asked: something else killed the mutant."""
     reason: Reason | None = None
     """Of a mutant that the proof passes, or that it refuses and nothing else kills."""
     died: str = ""
@@ -88,55 +94,6 @@ class Outcome:
         return not (self.killed_by_verification or self.killed_by_proof or self.died)
 
 
-class Tester:
-    """Puts mutants through the levels, in this process, one after the other."""
-
-    def __init__(self, job: Job) -> None:
-        """ValueError where the function itself, unchanged, is not proved."""
-        self.job, self.proofs = job, Proofs(job.targets, job.reach)
-        self.emulated: Emulated | None = None
-        if has_known_answers(job.targets[0]):
-            try:
-                self.emulated = Emulated(job.targets[0].image(), job.function, job.level)
-            except EmulatorMissing:
-                self.emulated = None
-        self._sound()
-
-    def _sound(self) -> None:
-        address = self.proofs.image.address_of(self.job.function)
-        same = Mutant(address, self.proofs.image.code_at(address, 1), "", "", "", "")
-        verdicts = [self.proofs.quick(same), *([self.emulated.known(same)] if self.emulated else [])]
-        for verdict in verdicts:
-            if verdict.finding:
-                raise ValueError(f"only a function that is right has mutants: {verdict.finding}")
-
-    def outcome(self, mutant: Mutant) -> Outcome:
-        """Every level's verdict, and the reason where the proof leaves it alive."""
-        answers = verified = None
-        proof = self.proofs.quick(mutant)
-        if self.emulated:
-            answers = self.emulated.known(mutant)
-            if not answers.killed:
-                reached = self.job.reach.lengths(mutant.address)
-                verified = self.emulated.verified(mutant, reached, self.job.longest)
-        if not proof.finding:
-            further = self.proofs.full(mutant)
-            proof = replace(further, checks=proof.checks + further.checks)
-        outcome = Outcome(mutant, answers, verified, proof)
-        if proof.killed or (proof.refused and outcome.killed_by_verification):
-            return outcome
-        return replace(outcome, reason=self._reason(mutant, answers, verified, proof))
-
-    def _reason(
-        self, mutant: Mutant, answers: Verdict | None, verified: Verdict | None, proof: Verdict
-    ) -> Reason:
-        for verdict in (answers, verified):
-            if verdict and verdict.killed:
-                return Reason(OUTSIDE, verdict.finding)
-        found = explain(self.proofs.image, mutant, self.job.function, self.proofs.promises, self.job.reach)
-        return followed(found, proof)
-
-
 def has_known_answers(target: Target) -> bool:
     """Whether known answers and the verification can call it: the functions of our own core."""
     return bool(contracts.of(target.function)) and target.path == _native.__file__
@@ -147,57 +104,127 @@ def sample(mutants: Sequence[Mutant], count: int | None, seed: int) -> list[Muta
     return random.Random(seed).sample(mutants, len(mutants) if count is None else min(count, len(mutants)))
 
 
-# ---- Many at once -----------------------------------------------------------------------------------------
-
-_TESTERS: list[Tester] = []
+# ---- Level after level -----------------------------------------------------------------------------------
 
 
-def _begin() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def run(
+    job: Job,
+    mutants: Sequence[Mutant],
+    workers: int | None = None,
+    told: Callable[[str, int, int], None] = lambda stage, done, total: None,
+    spent: Spent | None = None,
+) -> Generator[Outcome]:
+    """Each outcome when there is no more to say of it; `told` hears (stage, done, all).
+
+    Unproved where the function itself, unchanged, is not right.
+    """
+    outcomes: dict[Mutant, Outcome] = {}
+    if job.engine:
+        _right(job)
+    for number, outcome in enumerate(answered(job, mutants, workers, spent), 1):
+        told("known answers and verification", number, len(mutants))
+        if outcome.died or (job.proof == "then" and outcome.killed_by_verification):
+            yield outcome
+        else:
+            outcomes[outcome.mutant] = outcome
+    progress = partial(told, "proofs")
+    calls = mutants_proofs.prove(job.targets, job.reach, list(outcomes), workers, progress, spent)
+    image = job.targets[0].image()
+    for proved in calls:
+        outcome = replace(outcomes.pop(proved.mutant), proof=proved.verdict)
+        yield replace(outcome, reason=_reason(job, image, outcome, proved))
 
 
-def _test(job: Job, mutant: Mutant) -> Outcome:
-    if not _TESTERS:
-        _TESTERS.append(Tester(job))
-    return _TESTERS[0].outcome(mutant)
+def _reason(job: Job, image: Image, outcome: Outcome, proved: Proved) -> Reason | None:
+    """Of a mutant that the proof passes, or that it refuses and nothing else kills."""
+    verdict = proved.verdict
+    if verdict.killed or (verdict.refused and outcome.killed_by_verification):
+        return None
+    for level in (outcome.known, outcome.verified):
+        if level and level.killed:
+            return Reason(OUTSIDE, level.finding)
+    if proved.checks and not verdict.refused:
+        return reason(outcome.mutant, proved.seen)
+    promises = [target.promise() for target in job.targets]
+    return followed(explain(image, outcome.mutant, job.function, promises, job.reach), verdict)
 
 
-def run(job: Job, mutants: Iterable[Mutant], workers: int | None = None) -> Iterator[Outcome]:
-    """Outcomes as they come, from every core.
+_ANSWERS: list[tuple[mutants_levels.Answers, Reach]] = []
+
+
+def _begin(job: Job) -> None:
+    """In a new process."""
+    proofs.follow()
+    target = job.targets[0]
+    _ANSWERS.append((mutants_levels.engine(target.image(), job.function, job.engine, job.level), job.reach))
+
+
+def _answer(mutants: tuple[Mutant, ...]) -> tuple[list[Outcome], int, float]:
+    """What known answers and the verification say, in a process that `_begin` has begun; its CPU seconds."""
+    engine, reach = _ANSWERS[0]
+    out = []
+    for mutant in mutants:
+        known = engine.known(mutant)
+        verified = None if known.killed else engine.verified(mutant, reach)
+        out.append(Outcome(mutant, known, verified, None))
+    return out, os.getpid(), time.process_time() + engine.cpu_seconds()
+
+
+def _right(job: Job) -> None:
+    """Unproved where the function itself fails: known answers are enough here, the proofs tell the rest."""
+    image = job.targets[0].image()
+    engine = mutants_levels.engine(image, job.function, job.engine, "brief")
+    address = image.address_of(job.function)
+    verdict = engine.known(Mutant(address, image.code_at(address, 1), "", "", "", ""))
+    if verdict.killed:
+        raise Unproved(f"only a function that is right has mutants: {verdict.finding}")
+
+
+def answered(
+    job: Job, mutants: Sequence[Mutant], workers: int | None = None, spent: Spent | None = None
+) -> Iterator[Outcome]:
+    """Outcomes without a proof as they come, from every core.
 
     A mutant with which its process ends is tried once more, alone, and then counted as such.
     """
-    waiting = list(mutants)[::-1]
+    if not job.engine:
+        yield from (Outcome(mutant, None, None, None) for mutant in mutants)
+        return
+    waiting = [tuple(mutants[at : at + TOGETHER]) for at in range(0, len(mutants), TOGETHER)][::-1]
+    lost: list[Mutant] = []
+    spent = {} if spent is None else spent
     while waiting:
-        lost: list[Mutant] = []
-        yield from _pool(job, waiting, workers or os.cpu_count() or 1, lost)
-        for mutant in lost:
-            again: list[Mutant] = []
-            yield from _pool(job, [mutant], 1, again)
-            if again:
-                yield Outcome(mutant, None, None, None, None, "the process that ran it ended")
+        yield from _pool(job, waiting, workers or os.cpu_count() or 1, lost, spent)
+    for mutant in lost:
+        again: list[Mutant] = []
+        yield from _pool(job, [(mutant,)], 1, again, spent)
+        if again:
+            yield Outcome(mutant, None, None, None, None, "the process that ran it ended")
 
 
-def _pool(job: Job, waiting: list[Mutant], workers: int, lost: list[Mutant]) -> Iterator[Outcome]:
+def _pool(
+    job: Job, waiting: list[tuple[Mutant, ...]], workers: int, lost: list[Mutant], spent: Spent
+) -> Iterator[Outcome]:
     """Serve from the end of `waiting`; what was under way when a process ended goes to `lost`."""
-    pool = ProcessPoolExecutor(workers, _context, _begin)
-    running: dict[Future[Outcome], Mutant] = {}
+    pool = ProcessPoolExecutor(workers, mutants_proofs.context, _begin, (job,))
+    running: dict[Future[tuple[list[Outcome], int, float]], tuple[Mutant, ...]] = {}
     try:
         while waiting or running:
             while waiting and len(running) < 2 * workers:
-                mutant = waiting.pop()
-                running[pool.submit(_test, job, mutant)] = mutant
+                some = waiting.pop()
+                running[pool.submit(_answer, some)] = some
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                mutant = running.pop(future)
+                some = running.pop(future)
                 try:
-                    outcome = future.result()
+                    outcomes, process, seconds = future.result()
                 except BrokenProcessPool:
-                    lost += [mutant, *running.values()]
+                    lost += [mutant for group in (some, *running.values()) for mutant in group]
                     return
-                yield outcome
+                spent[process] = seconds
+                yield from outcomes
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        mutants_proofs.end(pool)
 
 
 # ---- For sets of vectors ----------------------------------------------------------------------------------

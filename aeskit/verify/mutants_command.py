@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections import defaultdict
-from contextlib import suppress
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from aeskit.verify import mutants, mutants_make, mutants_reach, proofs, prove_command
+from aeskit import cpu
+from aeskit.verify import mutants, mutants_levels, mutants_make, mutants_reach, proofs, prove_command
 from aeskit.verify.mutants import Job, Outcome
-from aeskit.verify.mutants_explain import REASONS
+from aeskit.verify.mutants_explain import REASONS, UNKNOWN
+from aeskit.verify.mutants_make import Made
 from aeskit.verify.proofs import Target
 
-VERSION = 1
+VERSION = 2
 """Of the JSON form."""
 EXPLAINED, UNEXPLAINED, INCOMPLETE = 0, 1, 2
 """Exit status: every survivor explained; one is not; stopped before the end, or misused."""
@@ -41,10 +45,14 @@ class Report:
     seed: int
     level: str
     lengths: tuple[int, ...]
+    engine: str = ""
+    """Of known answers and verification; empty where they cannot call the function."""
+    proof: str = "then"
+    """Which mutants the proof met."""
     outcomes: list[Outcome] = field(default_factory=list)
     seconds: float = 0.0
-    emulated: bool = True
-    """Whether known answers and verification can call the function."""
+    cpu_seconds: float = 0.0
+    """Of all processes."""
 
     @property
     def alive(self) -> list[Outcome]:
@@ -52,7 +60,8 @@ class Report:
         found = [
             o
             for o in self.outcomes
-            if not (o.killed_by_proof or o.died or (o.refused and o.killed_by_verification))
+            if not (o.killed_by_proof or o.died)
+            and not (o.killed_by_verification and (o.refused or o.proof is None))
         ]
         return sorted(found, key=lambda o: (o.mutant.address, o.mutant.after))
 
@@ -68,14 +77,44 @@ class Report:
             return UNEXPLAINED
         return EXPLAINED if self.outcomes and len(self.outcomes) == self.asked else INCOMPLETE
 
+    def counts(self) -> dict[str, Any]:
+        """In the order of SOUNDNESS.md's table; survivors by reason are at the end."""
+        every, alive = self.outcomes, self.alive
+        by_known = sum(o.killed_by_known for o in every)
+        reasons = Counter(o.reason.kind if o.reason else UNKNOWN for o in alive)
+        return {
+            "tested": len(every),
+            "answers": by_known,
+            "verification": sum(o.killed_by_verification for o in every) - by_known,
+            "proof": sum(o.killed_by_proof for o in every),
+            "proof_only": sum(o.killed_by_proof and not o.killed_by_verification for o in every),
+            "refused": sum(o.refused for o in every),
+            "alive": len(alive),
+            "unexplained": len(self.unexplained),
+            "reasons": {kind: reasons[kind] for kind in REASONS if reasons[kind]},
+        }
+
+    def row(self) -> str:
+        """The function's row of SOUNDNESS.md's table."""
+        counts = self.counts()
+        tested = f"{counts['tested']:,}"
+        if len(self.outcomes) != self.mutants:
+            tested += f" of {self.mutants:,}"
+        proof = f"{counts['proof']:,}" if self.proof == "all" else f"{counts['proof_only']:,} more"
+        numbers = [f"{counts['answers']:,}", f"{counts['verification']:,} more", proof]
+        numbers += [f"{counts[name]:,}" for name in ("refused", "alive", "unexplained")]
+        return f"| {' | '.join([self.function, tested, *numbers])} |"
+
     def to_json(self) -> dict[str, Any]:
         """Plain values for `json.dumps`."""
         head = {
             name: getattr(self, name) for name in ("function", "instructions", "mutants", "skipped", "asked")
         }
-        head |= {"seed": self.seed, "level": self.level, "lengths": _spans(self.lengths)}
+        head |= {"seed": self.seed, "engine": self.engine, "level": self.level, "proof_of": self.proof}
+        head |= {"lengths": _spans(self.lengths), "counts": self.counts(), "cpu": cpu.detect().name}
         rows = [_row(o) for o in sorted(self.outcomes, key=lambda o: (o.mutant.address, o.mutant.after))]
-        tail = {"seconds": round(self.seconds, 1), "status": self.status, "tested": len(rows)}
+        tail = {"seconds": round(self.seconds, 1), "cpu_seconds": round(self.cpu_seconds, 1)}
+        tail |= {"status": self.status, "tested": len(rows)}
         return {"aeskit_mutants": VERSION} | head | tail | {"outcomes": rows}
 
 
@@ -107,19 +146,29 @@ def targets(
     return prove_command.targets((name,), False, contract, contract_file, include, define)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a run is asked for."""
+
+    lengths: list[int] | None = None
+    """In bytes, of the proofs."""
+    count: int | None = None
+    seed: int = 0
+    engine: str = ""
+    level: str = ""
+    proof: str = "then"
+
+
 def run(
     targets: list[Target],
-    lengths: list[int] | None,
-    count: int | None,
-    seed: int,
-    level: str,
+    asked: Asked,
     workers: int | None,
     file: str | None,
     console: Console | None = None,
 ) -> int:
     """Mutate one function and show what became of it; Ctrl-C ends the run with what there is."""
     console = console or Console()
-    began = time.monotonic()
+    began, spent = time.monotonic(), mutants.Spent()
     with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -130,26 +179,41 @@ def run(
         transient=True,
     ) as bar:
         task = bar.add_task("what reaches what", total=None)
-        every = tuple(targets)
-        reach = mutants_reach.measure(every, lengths or mutants_reach.lengths())
-        made = mutants_make.every(targets[0].image(), targets[0].function)
-        chosen = mutants.sample(made.mutants, count, seed)
-        job = Job(every, reach, level)
-        proved = tuple(sorted(length for group in reach.classes for length in group))
-        report = Report(
-            job.function, made.instructions, len(made.mutants), made.skipped, len(chosen), seed, level, proved
-        )
-        report.emulated = mutants.has_known_answers(every[0])
-        bar.update(task, description="mutants", total=len(chosen))
-        with suppress(KeyboardInterrupt):
-            for outcome in mutants.run(job, chosen, workers):
+        job, made, report = _prepared(tuple(targets), asked)
+        chosen = mutants.sample(made.mutants, asked.count, asked.seed)
+        report.asked = len(chosen)
+        stages = {"": task}
+
+        def told(stage: str, done: int, total: int) -> None:
+            if stage not in stages:
+                bar.remove_task(stages.popitem()[1])
+                stages[stage] = bar.add_task(stage, total=total)
+            bar.update(stages[stage], completed=done)
+
+        with suppress(KeyboardInterrupt), closing(mutants.run(job, chosen, workers, told, spent)) as outcomes:
+            for outcome in outcomes:
                 report.outcomes.append(outcome)
-                bar.update(task, completed=len(report.outcomes))
     report.seconds = time.monotonic() - began
+    report.cpu_seconds = sum(spent.values()) + time.process_time() * (os.getpid() not in spent)
     if file:
         Path(file).write_text(json.dumps(report.to_json(), indent=1), encoding="utf-8")
     show(report, console)
     return report.status
+
+
+def _prepared(targets: tuple[Target, ...], asked: Asked) -> tuple[Job, Made, Report]:
+    reach = mutants_reach.measure(targets, asked.lengths or mutants_reach.lengths())
+    made = mutants_make.every(targets[0].image(), targets[0].function)
+    engine = ""
+    if mutants.has_known_answers(targets[0]):
+        engine = mutants_levels.choose(targets[0].function, asked.engine)
+    elif asked.engine:
+        raise ValueError("known answers and verification are for functions of our own core")
+    level = (asked.level or mutants_levels.LEVELS[engine]) if engine else ""
+    job = Job(targets, reach, engine, level, asked.proof)
+    counts = made.instructions, len(made.mutants), made.skipped
+    lengths = tuple(sorted(reach.measured))
+    return job, made, Report(job.function, *counts, 0, asked.seed, level, lengths, engine, asked.proof)
 
 
 def show(report: Report, console: Console) -> None:
@@ -173,26 +237,33 @@ def _table(report: Report) -> Table:
     title = f"{escape(report.function)}: {report.mutants:,} mutants of {report.instructions:,} instructions"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)  # 80 columns
     table.add_column("change")
-    for name in ("mutants", "answers", "verified", "proof", "refused", "proof only", "alive"):
+    names = ["mutants", *["answers", "verified"] * bool(report.engine), "proof", "refused"]
+    names += ["proof only"] * (report.proof == "all" and bool(report.engine))
+    for name in (*names, "alive"):
         table.add_column(name, justify="right")
     for kind in (*mutants_make.KINDS, ""):
         rows = [o for o in report.outcomes if not kind or o.mutant.kind == kind]
         if rows:
-            table.add_row(
-                kind or "all", *map(str, _counts(rows, report.emulated)), style="" if kind else "bold"
-            )
+            counts = [f"{count:,}" for count in _counts(rows, report)]
+            table.add_row(kind or "all", *counts, style="" if kind else "bold")
     return table
 
 
-def _counts(rows: list[Outcome], emulated: bool) -> tuple[int | str, ...]:
-    known, verified = (
-        sum(o.killed_by_known for o in rows) if emulated else "-",
-        sum(o.killed_by_verification for o in rows) if emulated else "-",
-    )
-    alone = sum(o.killed_by_proof and not o.killed_by_verification for o in rows)
-    proof = sum(o.killed_by_proof for o in rows)
-    refused = sum(o.refused for o in rows)
-    return len(rows), known, verified, proof, refused, alone, sum(o.survived for o in rows)
+def _counts(rows: list[Outcome], report: Report) -> Iterator[int]:
+    """Of each level what it kills of those that the ones before it leave alive; the proof perhaps of all."""
+    known = sum(o.killed_by_known for o in rows)
+    yield len(rows)
+    if report.engine:
+        yield known
+        yield sum(o.killed_by_verification for o in rows) - known
+    yield sum(o.killed_by_proof for o in rows)
+    yield sum(o.refused for o in rows)
+    if report.proof == "all" and report.engine:
+        yield sum(o.killed_by_proof and not o.killed_by_verification for o in rows)
+    yield sum(o.survived for o in rows)
+
+
+_ENGINES = {"silicon": "on this CPU", "emulator": "in the emulator"}
 
 
 def _notes(report: Report) -> list[str]:
@@ -200,8 +271,9 @@ def _notes(report: Report) -> list[str]:
     others = sum(o.killed_by_verification for o in report.alive)
     refused = sum(o.refused for o in report.outcomes)
     lines = [
-        f"\n{tested:,} of {report.mutants:,} mutants tested (seed {report.seed}) in {report.seconds:.0f} s; "
-        f"{report.skipped:,} other changes have no encoding in place.",
+        f"\n{tested:,} of {report.mutants:,} mutants tested (seed {report.seed}) in {report.seconds:.0f} s, "
+        f"{report.cpu_seconds / 60:.1f} CPU minutes; {report.skipped:,} other changes have no encoding in "
+        "place.",
         f"The proof leaves {len(report.alive)} alive, of which the verification kills {others}; "
         f"{len(report.unexplained)} unexplained.",
     ]
@@ -209,10 +281,11 @@ def _notes(report: Report) -> list[str]:
         lines.append(f"Refused: {refused} that no proof can follow, so that they would not be called proved.")
     if report.lengths != (0,):
         lines.append(f"Proofs: {_spans(report.lengths)} bytes, where these reach the instruction.")
-    if report.emulated:
-        lines.append(f"Verification: its {report.level} level, in the emulator, with the known answers.")
+    if report.engine:
+        where, whom = _ENGINES[report.engine], "every mutant" if report.proof == "all" else "what is left"
+        lines.append(f"Known answers and the verification's {report.level} level {where}; proofs of {whom}.")
     if tested < report.asked:
         lines.append(f"Stopped early: {report.asked - tested:,} were not tested.")
     if died:
         lines.append(f"{died} ended the process that ran them.")
-    return lines
+    return [*lines, report.row()]

@@ -1,31 +1,26 @@
-"""Why a mutant that every proof passes makes no difference: both codes run side by side, step by step.
+"""Why a mutant that every proof passes makes no difference: what both codes, side by side, have shown.
 
-The runs are in numbers and only tell where a difference begins and ends; that it never matters is what the
-proofs of the same lengths say, for all inputs.
+Over GF(2) that holds for all inputs of the calls that were made. Code that no proof can follow is run in
+numbers: that tells where a difference begins and ends in those runs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-
-import numpy as np
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from aeskit.contracts import Contract
-from aeskit.machine import decode as d
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image
 from aeskit.machine.run import Machine
+from aeskit.verify.mutants_beside import Seen
 from aeskit.verify.mutants_levels import Verdict
 from aeskit.verify.mutants_make import Mutant, patched
 from aeskit.verify.mutants_reach import STEPS, Reach, call
 
 RUNS = 12
 """Runs compared: the shortest lengths of classes that reach the instruction, spread over them."""
-
-CLEARS = ("vzeroupper", "vzeroall")
-"""They read registers only to shorten them."""
 
 UNREACHED = "not reached"
 SAME = "same result"
@@ -60,34 +55,30 @@ class Reason:
         return self.kind != UNKNOWN
 
 
-@dataclass
-class Seen:
-    """What one pair of runs showed."""
+def reason(mutant: Mutant, seen: Iterable[Seen]) -> Reason:
+    """The reason that covers all pairs of runs that were compared as long as anything differed."""
+    told = [one for one in seen if one.whole or one.parted]
+    return _reason(mutant, told) if told else Reason(UNKNOWN, "no run was compared to its end")
 
-    visits: int = 0
-    differed: dict[str, None] = field(default_factory=dict)
-    readers: dict[str, None] = field(default_factory=dict)
-    left: tuple[str, ...] = ()
-    parted: str = ""
-    steps: tuple[int, int] = (0, 0)
-    stopped: str = ""
 
-    @property
-    def kind(self) -> str:
-        """The reason that this pair of runs alone would give."""
-        if self.stopped or not self.visits:
-            return UNKNOWN
-        if self.parted:
-            return PATH
-        if not self.differed:
-            return SAME
-        if self.readers:
-            return ABSORBED
-        return FLAGS if set(self.differed) == {"flags"} else UNREAD
+def _kind(seen: Seen) -> str:
+    """The reason that one pair of runs alone would give."""
+    if not seen.visits:
+        return UNKNOWN
+    if seen.parted:
+        return PATH
+    if not seen.differed:
+        return SAME
+    if seen.readers:
+        return ABSORBED
+    return FLAGS if set(seen.differed) == {"flags"} else UNREAD
 
 
 def explain(image: Image, mutant: Mutant, function: str, promises: list[Contract], reach: Reach) -> Reason:
-    """The reason that covers every run; UNKNOWN, with what was seen, where none does."""
+    """The reason that runs in numbers show: for code that no proof can follow.
+
+    UNKNOWN, with what was seen, where none covers every run.
+    """
     every = reach.of(mutant.address)
     if not every:
         return Reason(UNREACHED, REASONS[UNREACHED])
@@ -97,7 +88,10 @@ def explain(image: Image, mutant: Mutant, function: str, promises: list[Contract
         kind = kinds[number % len(kinds)]
         prepared = call(image, function, promises[kind.target], lengths[0], kind.key_size)
         other = call(changed, function, promises[kind.target], lengths[0], kind.key_size)
-        seen.append(compare(prepared.machine(), other.machine(), function, mutant.address))
+        try:
+            seen.append(compare(prepared.machine(), other.machine(), function, mutant.address))
+        except MachineError as error:
+            return Reason(UNKNOWN, str(error))
     return _reason(mutant, seen)
 
 
@@ -115,66 +109,33 @@ def followed(reason: Reason, proof: Verdict) -> Reason:
 
 
 def compare(one: Machine, other: Machine, function: str, address: int) -> Seen:
-    """Run two codes side by side from the same state until they part or return."""
+    """Run two codes side by side from the same state until they part or return; MachineError if one stops."""
     seen = Seen()
-    try:
-        one.start(function)
-        other.start(function)
-        one.resume(STEPS, until=lambda rip: rip == address)
-        other.resume(STEPS, until=lambda rip: rip == address)
-        _side_by_side(one, other, address, seen)
-        one.resume(STEPS)
-        other.resume(STEPS)
-        seen.steps = one.steps, other.steps
-    except MachineError as error:
-        seen.stopped = str(error)
+    one.start(function)
+    other.start(function)
+    one.resume(STEPS, until=lambda rip: rip == address)
+    other.resume(STEPS, until=lambda rip: rip == address)
+    _side_by_side(one, other, address, seen)
+    one.resume(STEPS)
+    other.resume(STEPS)
+    seen.steps = one.steps, other.steps
     return seen
 
 
 def _side_by_side(one: Machine, other: Machine, address: int, seen: Seen) -> None:
-    before: dict[str, None] = {}
     while not one.finished:
-        at, end = one.state.rip, one.instruction(one.state.rip).following
-        seen.visits += at == address
-        instruction = one.step()
-        other.step()
-        while at == address and at < other.state.rip < end:
-            other.step()  # the nops that fill a shorter mutant up
-        if one.state.rip != other.state.rip:
-            seen.parted = instruction.text
+        if not seen.step(one, other, address):
             return
-        after = dict.fromkeys(_differences(one, other))
-        if (
-            at != address
-            and instruction.mnemonic not in CLEARS
-            and (read := [name for name in before if name in instruction.reads])
-        ):
-            seen.readers[f"{instruction.text} ({', '.join(read)})"] = None
-        seen.differed |= after
-        before = after
-    seen.left = tuple(before)
-
-
-def _differences(one: Machine, other: Machine) -> Iterator[str]:
-    a, b = one.state, other.state
-    yield from (f"zmm{n}" for n in np.flatnonzero((a.v != b.v).any(axis=1)).tolist())
-    yield from (name for n, name in enumerate(d.GPR_NAMES) if a.gpr[n] != b.gpr[n])
-    yield from (f"k{n}" for n in range(8) if a.k[n] != b.k[n])
-    if (a.cf, a.pf, a.zf, a.sf, a.of) != (b.cf, b.pf, b.zf, b.sf, b.of):
-        yield "flags"
-    for mine, its in zip(one.memory.regions, other.memory.regions, strict=True):
-        if "w" in mine.permissions and "x" not in mine.permissions and (mine.data != its.data).any():
-            yield f"memory: {mine.name}"
+    seen.whole = True
 
 
 def _reason(mutant: Mutant, seen: list[Seen]) -> Reason:
-    kinds = Counter(run.kind for run in seen)
+    kinds = Counter(_kind(run) for run in seen)
     if UNKNOWN in kinds:
-        why = next((run.stopped for run in seen if run.stopped), "a run did not come to the instruction")
-        return Reason(UNKNOWN, why)
+        return Reason(UNKNOWN, "a run did not come to the instruction")
     order = (PATH, ABSORBED, UNREAD, FLAGS, SAME)
     kind = next(name for name in order if name in kinds)
-    return Reason(kind, _TEXTS[kind](mutant, [run for run in seen if run.kind == kind]))
+    return Reason(kind, _TEXTS[kind](mutant, [run for run in seen if _kind(run) == kind]))
 
 
 _SAME = {

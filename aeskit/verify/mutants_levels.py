@@ -1,38 +1,43 @@
-"""What can kill a mutant: known answers, the verification's cases, the proof. Nothing runs on this CPU.
+"""What can kill a mutant short of a proof: known answers, then the verification's checks.
 
-The first two run in the emulator with bounded steps, the proof in the lane machine: a mutant may crash, loop
-or write anywhere and harms nobody.
+They run on this CPU in a process that has nothing else in it (`alone`), or in the emulator with bounded
+steps: a mutant may crash, loop or write anywhere and harms nobody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
+from functools import cached_property, lru_cache
+from itertools import chain, pairwise
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from aeskit import implementations
-from aeskit.machine.errors import MachineError, OutsideDomain, UnknownInstruction
+from aeskit.cpu import detect
+from aeskit.machine import silicon
+from aeskit.machine.bochs import EmulatorMissing
+from aeskit.machine.bochs.library import library
 from aeskit.machine.loader import Image
-from aeskit.verify import cases, inputs, known, layouts, mutants_make, oracle
+from aeskit.verify import cases, known, oracle
+from aeskit.verify.alone import Alone, Message
 from aeskit.verify.differential import Expected, examine
 from aeskit.verify.emulated import EmulatedRunner
 from aeskit.verify.inputs import Inputs
 from aeskit.verify.layouts import Layout
 from aeskit.verify.mutants_make import Mutant
-from aeskit.verify.mutants_reach import Kind, Reach
-from aeskit.verify.proof import Proof, Prover
-from aeskit.verify.proofs import Target
+from aeskit.verify.mutants_reach import Reach
+from aeskit.verify.replay import Problem
+from aeskit.verify.worker import Chunk, solve
 
+ENGINES = ("silicon", "emulator")
+LEVELS = {"silicon": "quick", "emulator": "brief"}
+"""The verification's level unless another is asked for: in the emulator a mutant that lives takes minutes."""
 BRANCHES = 20_000
 """Taken branches after which the emulator gives a mutant up; the longest case takes about a hundred."""
-STEPS = 20_000
-"""Instructions after which a proof gives a mutant up; the longest of ours takes about two thousand."""
-LARGE = 1_000_000
-"""Expressions after which a new table is begun: mutants leave many that nobody meets again."""
-REFUSALS = 8
-"""Proofs of one mutant that may end at what the domain cannot follow before the search for a fault ends."""
 EVERYWHERE = Layout("out_of_place")
 
 
@@ -58,23 +63,164 @@ class Check:
     inputs: Inputs
     expected: Expected
     layout: Layout
-    title: str
+    name: str
+    """Of the case or the known answer."""
 
-    def lengths(self) -> set[int]:
+    @property
+    def title(self) -> str:
+        """As findings write it."""
+        return self.name if self.layout == EVERYWHERE else f"{self.name}, {self.layout.title}"
+
+    @property
+    def context(self) -> bytes:
+        """The key's schedules."""
+        return _context(self.inputs.mode, self.inputs.key)
+
+    def lengths(self) -> list[int]:
         """Of each piece."""
-        bounds = [0, *self.layout.cuts, len(self.inputs.data)]
-        return {end - begin for begin, end in pairwise(bounds)}
+        return [end - begin for begin, end in pairwise([0, *self.layout.cuts, len(self.inputs.data)])]
 
 
-# ---- In the emulator --------------------------------------------------------------------------------------
+@lru_cache(maxsize=256)
+def _context(mode: str, key: bytes) -> bytes:
+    return oracle.context(mode, key)
+
+
+class Checks:
+    """The checks of one function: the known answers, and the verification's of a level."""
+
+    def __init__(self, row: implementations.Implementation, level: str) -> None:
+        """Nothing is computed yet."""
+        self.row, self.level = row, level
+
+    @cached_property
+    def known(self) -> list[Check]:
+        """Every known answer, out of place: what a project's usual self-test does."""
+        every = known.every(self.row.mode, self.row.direction)
+        return [Check(known.inputs(k), known.expected(k), EVERYWHERE, k.title) for k in every]
+
+    @cached_property
+    def verified(self) -> list[Check]:
+        """What `aeskit verify` does in another order: known answers, cases out of place, other layouts."""
+        first: list[Check] = []
+        rest: list[Check] = []
+        chunk = Chunk((), (), (), self.level)
+        mode, direction = self.row.mode, self.row.direction
+        problems: Iterator[Problem] = chain(
+            known.every(mode, direction), cases.cases(mode, direction, self.level)
+        )
+        for problem in problems:
+            made, expected = solve(problem)
+            for place in chunk.layouts(problem):
+                check = Check(made, expected, place, problem.title)
+                (first if place == EVERYWHERE else rest).append(check)
+        return first + rest
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """A row a check of the verification: the lengths of its three pieces, the last repeated."""
+        rows = [check.lengths() for check in self.verified]
+        return np.array([(row + row[-1:] * 2)[:3] for row in rows])
+
+    def able(self, address: int, reach: Reach) -> NDArray[np.uint32]:
+        """The numbers of the verification's checks that may come to an instruction.
+
+        Lengths of which it was not measured may.
+        """
+        table = np.ones(int(self.lengths.max()) + 1, bool)
+        measured = [n for n in reach.measured if n < len(table)]
+        table[measured] = False
+        table[[n for n in reach.lengths(address) if n < len(table)]] = True
+        return np.flatnonzero(table[self.lengths].any(axis=1)).astype(np.uint32)
+
+
+class Answers(Protocol):
+    """An engine that holds a mutant against known answers, and against the verification's checks."""
+
+    image: Image
+    """The code without a change."""
+
+    def known(self, mutant: Mutant) -> Verdict:
+        """Every known answer."""
+        ...
+
+    def verified(self, mutant: Mutant, reach: Reach) -> Verdict:
+        """The verification's checks that may reach the instruction."""
+        ...
+
+    def cpu_seconds(self) -> float:
+        """Used so far by another process than this one."""
+        ...
+
+
+def choose(function: str, asked: str = "") -> str:
+    """The engine that is asked for; else this CPU where it can run the function, else the emulator, if any.
+
+    ValueError, SiliconError or EmulatorMissing where what is asked cannot be had; empty where there is none.
+    """
+    cpu = detect()
+    lacking = implementations.named(function).can(cpu)
+    unavailable = f"{function} needs {cpu.explain(lacking)}" if lacking else silicon.unavailable()
+    if asked == "silicon" and unavailable:
+        raise ValueError(unavailable)
+    if asked != "emulator" and not unavailable:
+        return "silicon"
+    try:
+        library()
+    except EmulatorMissing:
+        if asked:
+            raise
+        return ""
+    return "emulator"
+
+
+def engine(image: Image, function: str, name: str, level: str = "") -> Answers:
+    """One of ENGINES; `level` is by default what it has time for."""
+    make = OnSilicon if name == "silicon" else Emulated
+    return make(image, function, level or LEVELS[name])
+
+
+class OnSilicon:
+    """On this CPU; see `Answers`."""
+
+    def __init__(self, image: Image, function: str, level: str = "quick") -> None:
+        """SiliconError where ptrace is not allowed."""
+        self.image, self.level = image, level
+        self.checks = Checks(implementations.named(function), level)
+        every = [*self.checks.known, *self.checks.verified]
+        self._answers = len(self.checks.known)
+        self._every = every
+        messages = [Message(c.inputs, c.context, c.expected, c.layout) for c in every]
+        self._alone = Alone(image, function, messages)
+
+    def known(self, mutant: Mutant) -> Verdict:
+        """See `Answers`."""
+        return self._run(mutant, np.arange(self._answers, dtype=np.uint32))
+
+    def verified(self, mutant: Mutant, reach: Reach) -> Verdict:
+        """See `Answers`."""
+        return self._run(mutant, self._answers + self.checks.able(mutant.address, reach))
+
+    def cpu_seconds(self) -> float:
+        """See `Answers`."""
+        return self._alone.cpu_seconds()
+
+    def _run(self, mutant: Mutant, which: NDArray[np.uint32]) -> Verdict:
+        self._alone.patch(mutant.address, mutant.code)
+        try:
+            made, finding = self._alone.run(which)
+        finally:
+            self._alone.patch(mutant.address, self.image.code_at(mutant.address, len(mutant.code)))
+        return Verdict(f"{self._every[which[made - 1]].title}: {finding}" if finding else "", made)
 
 
 class Emulated:
-    """Known answers and verification of one of our own functions, under any of its mutants."""
+    """In the emulator; see `Answers`."""
 
     def __init__(self, image: Image, name: str, level: str = "brief") -> None:
         """EmulatorMissing or UnknownImplementation, in one line, where there can be none."""
         self.image, self.row, self.level = image, implementations.named(name), level
+        self.checks = Checks(self.row, level)
         self.runner = EmulatedRunner(steps=BRANCHES)
 
     @contextmanager
@@ -88,22 +234,21 @@ class Emulated:
 
     def finding(self, check: Check) -> str:
         """What is wrong in one check; empty for nothing."""
-        made = check.inputs
-        context = oracle.context(made.mode, made.key)
-        found = examine(self.runner, self.row.name, made, context, check.expected, check.layout)
+        found = examine(self.runner, self.row.name, check.inputs, check.context, check.expected, check.layout)
         return f"{check.title}: {found}" if found else ""
 
     def known(self, mutant: Mutant) -> Verdict:
-        """Every known answer, out of place: what a project's usual self-test does."""
-        return self._run(mutant, self._known)
+        """See `Answers`."""
+        return self._run(mutant, self.checks.known)
 
-    def verified(self, mutant: Mutant, reached: frozenset[int], longest: int) -> Verdict:
-        """The verification's cases that can reach the instruction, every length once before all the rest.
+    def verified(self, mutant: Mutant, reach: Reach) -> Verdict:
+        """See `Answers`."""
+        every = self.checks.verified
+        return self._run(mutant, (every[number] for number in self.checks.able(mutant.address, reach)))
 
-        Lengths beyond `longest`, of which it is not known, are taken too.
-        """
-        able = (c for c in self._cases if any(n in reached or n > longest for n in c.lengths()))
-        return self._run(mutant, able)
+    def cpu_seconds(self) -> float:
+        """See `Answers`."""
+        return 0.0
 
     def _run(self, mutant: Mutant, checks: Iterator[Check] | list[Check]) -> Verdict:
         made = 0
@@ -113,113 +258,3 @@ class Emulated:
                 if found := self.finding(check):
                     return Verdict(found, made)
         return Verdict("", made)
-
-    @cached_property
-    def _known(self) -> list[Check]:
-        every = known.every(self.row.mode, self.row.direction)
-        return [Check(known.inputs(k), known.expected(k), EVERYWHERE, k.title) for k in every]
-
-    @cached_property
-    def _cases(self) -> list[Check]:
-        first: list[Check] = []
-        rest: list[Check] = []
-        for number, case in enumerate(cases.cases(self.row.mode, self.row.direction, self.level)):
-            made = inputs.of(case)
-            expected = oracle.expected(made)
-            for place in layouts.of(case.mode, case.length, self.level, number):
-                check = Check(made, expected, place, f"{case.title}, {place.title}")
-                (first if place is EVERYWHERE or place.name == EVERYWHERE.name else rest).append(check)
-        return self._known + first + rest
-
-
-# ---- In the lane machine ----------------------------------------------------------------------------------
-
-
-class _Prover(Prover):
-    """A prover that keeps what stopped its machine."""
-
-    stopped: MachineError | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        run = self.machine.resume
-
-        def resume(limit: int = STEPS, until: Callable[[int], bool] | None = None) -> None:
-            self.stopped = None
-            try:
-                run(limit, until)
-            except MachineError as error:
-                self.stopped = error
-                raise
-
-        self.machine.resume = resume  # type: ignore[method-assign]
-
-    @property
-    def refused(self) -> bool:
-        """Whether the last run met something that the domain does not hold, or an unknown instruction."""
-        return type(self.stopped) in (OutsideDomain, UnknownInstruction)
-
-
-class Proofs:
-    """Proofs of one function under any of its mutants; what was computed for one serves the next."""
-
-    def __init__(self, targets: tuple[Target, ...], reach: Reach) -> None:
-        """`targets` are the contracts of one function of one file."""
-        self.image, self.function = targets[0].image(), targets[0].function
-        self.promises = [target.promise() for target in targets]
-        self.reach = reach
-        self.prover = _Prover(self.image, limit=STEPS)
-
-    def quick(self, mutant: Mutant) -> Verdict:
-        """The shortest length of each class that reaches it, kinds of call and layouts in turn."""
-        return self._prove(mutant, self._first(mutant.address))
-
-    def full(self, mutant: Mutant) -> Verdict:
-        """That length with every kind of call, every other length that reaches it with one in turn."""
-        return self._prove(mutant, self._all(mutant.address))
-
-    def _first(self, address: int) -> Iterator[tuple[int, Kind, bool]]:
-        for number, (lengths, kinds) in enumerate(self.reach.of(address)):
-            yield lengths[0], kinds[-1 - number % len(kinds)], number % 2 == 1
-
-    def _all(self, address: int) -> Iterator[tuple[int, Kind, bool]]:
-        every = self.reach.of(address)
-        for number, (lengths, kinds) in enumerate(every):
-            for turn, kind in enumerate(kinds, number):
-                yield lengths[0], kind, turn % 2 == 0
-        for lengths, kinds in every:
-            for turn, length in enumerate(lengths[1:]):
-                yield length, kinds[turn % len(kinds)], turn // len(kinds) % 2 == 0
-
-    def _prove(self, mutant: Mutant, asked: Iterator[tuple[int, Kind, bool]]) -> Verdict:
-        made, refusals = 0, []
-        with self.under(mutant):
-            for length, kind, in_place in asked:
-                made += 1
-                proof = self.one(length, kind, in_place)
-                finding = "" if proof.proved else f"{proof.title()}: {proof.findings[0]}"
-                if finding and not self.prover.refused:
-                    return Verdict(finding, made)
-                refusals += [finding] if finding else []
-                if len(refusals) == REFUSALS:
-                    break
-        return Verdict(refusals[0], made, refused=True) if refusals else Verdict("", made)
-
-    def one(self, length: int, kind: Kind, in_place: bool) -> Proof:
-        """One proof of the code as it stands."""
-        contract = self.promises[kind.target]
-        in_place = in_place and contract.in_place and contract.has_length
-        return self.prover.prove(self.function, contract, length, kind.key_size, in_place)
-
-    @contextmanager
-    def under(self, mutant: Mutant) -> Iterator[None]:
-        """The mutant's code is in place."""
-        if len(self.prover.domain.expressions.terms) > LARGE:
-            self.prover = _Prover(self.image, limit=STEPS)
-        before = mutants_make.put(self.image, mutant.address, mutant.code)
-        self.prover.machine.forget(mutant.address, len(before))
-        try:
-            yield
-        finally:
-            mutants_make.put(self.image, mutant.address, before)
-            self.prover.machine.forget(mutant.address, len(before))

@@ -53,6 +53,11 @@ class Reach:
     """(number of the class, kind) to addresses."""
     kinds: tuple[Kind, ...]
 
+    @property
+    def measured(self) -> frozenset[int]:
+        """Every length of which it is known what it reaches."""
+        return frozenset(length for group in self.classes for length in group)
+
     def of(self, address: int) -> list[tuple[tuple[int, ...], list[Kind]]]:
         """The classes whose runs visit an address, the shortest first, each with the kinds that do."""
         found = []

@@ -18,7 +18,7 @@ from aeskit.contracts import ANY, Buffer, Call, Contract, Length, UInt32
 from aeskit.machine.addresses import Addresses
 from aeskit.machine.counters import Choose, Impossible, Interval, Split, Unknown, Word
 from aeskit.machine.decode import GPR_NAMES
-from aeskit.machine.errors import MachineError, SecretDependence
+from aeskit.machine.errors import MachineError, OutsideDomain, SecretDependence, UnknownInstruction
 from aeskit.machine.gf2 import keep
 from aeskit.machine.loader import Image
 from aeskit.machine.memory import Region
@@ -95,6 +95,8 @@ class Proof:
     cases: int = 0
     steps: int = 0
     findings: tuple[str, ...] = ()
+    refused: bool = False
+    """Whether what was found is that the domain cannot follow the code, not that a result is wrong."""
     from_head: bool = False
     """Whether the run forgot at the main loop's head what the induction does not carry."""
 
@@ -174,11 +176,13 @@ class Prover:
                 continue
             cases, steps = cases + 1, steps + self.machine.steps
             if findings:
-                return replace(proof, cases=cases, steps=steps, findings=tuple(findings))
+                found = replace(proof, cases=cases, steps=steps, findings=tuple(findings))
+                return replace(found, refused=type(self._stopped) in (OutsideDomain, UnknownInstruction))
         return replace(proof, cases=cases, steps=steps, findings=() if cases else (impossible,))
 
     def _case(self, function: str, call: Call, head: Head | None) -> list[str]:
         self.place(call)
+        self._stopped: MachineError | None = None
         try:
             self.machine.start(function)
             if head is not None:
@@ -190,7 +194,12 @@ class Prover:
                     return changed
             self.machine.resume(self.limit)
         except MachineError as error:
+            self._stopped = error
             return [str(error)]
+        return self.wrong(call, head)
+
+    def wrong(self, call: Call, head: Head | None = None) -> list[str]:
+        """What is not as it must be at a run's end: memory first, then registers and the stack."""
         return [*self.wrong_bytes(call, head), *self._wrong_registers()]
 
     def forget(self, head: Head, call: Call) -> Iterator[str]:

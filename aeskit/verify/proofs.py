@@ -300,7 +300,7 @@ def _run(task: Callable[[Job], list[T]], pieces: list[Job], workers: int | None)
     if count <= 1:
         yield from map(task, pieces)
         return
-    pool = ProcessPoolExecutor(count, initializer=_follow)
+    pool = ProcessPoolExecutor(count, initializer=follow)
     try:
         waiting: set[Future[list[T]]] = {pool.submit(task, piece) for piece in pieces}
         while waiting:
@@ -315,7 +315,7 @@ def _run(task: Callable[[Job], list[T]], pieces: list[Job], workers: int | None)
     pool.shutdown()
 
 
-def _follow() -> None:
+def follow() -> None:
     """A worker leaves Ctrl-C to its parent, and ends when its parent has, however that was."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

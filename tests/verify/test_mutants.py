@@ -12,8 +12,18 @@ from aeskit.cli import main
 from aeskit.machine.bochs import EmulatorMissing
 from aeskit.machine.bochs.library import library
 from aeskit.machine.loader import load
-from aeskit.verify import mutants, mutants_explain, mutants_levels, mutants_make, mutants_reach, proofs
+from aeskit.verify import (
+    mutants,
+    mutants_explain,
+    mutants_levels,
+    mutants_make,
+    mutants_proofs,
+    mutants_reach,
+    proofs,
+)
 from aeskit.verify.known import files
+from aeskit.verify.mutants_beside import Given, Pair, Unproved
+from aeskit.verify.proof import Prover
 from aeskit.verify.proofs import Target
 
 NAME = "xts_encrypt_vaes_avx512_256"
@@ -58,9 +68,8 @@ def tiny(tmp_path_factory):
 @pytest.fixture(scope="module")
 def outcomes(tiny):
     job = mutants.Job((tiny,), mutants_reach.measure((tiny,), [0]))
-    tester = mutants.Tester(job)
     made = mutants_make.every(tiny.image(), "f").mutants
-    return {(m.before, m.after): tester.outcome(m) for m in made}
+    return {(o.mutant.before, o.mutant.after): o for o in mutants.run(job, made, workers=1)}
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +114,7 @@ def one(outcomes, before, after):
 @pytest.mark.parametrize(
     ("before", "after", "kind"),
     [
-        ("xor %eax,%eax", "sub %eax,%eax", mutants_explain.SAME),
+        ("xor %eax,%eax", "sub %eax,%eax", mutants_explain.FLAGS),
         ("xor %eax,%eax", "nothing", mutants_explain.UNREAD),
         ("movdqu (%rdi),%xmm1", "movdqa (%rdi),%xmm1", mutants_explain.SAME),
         ("cmp $5,%ecx", "cmp $1,%ecx", mutants_explain.ABSORBED),
@@ -152,8 +161,10 @@ def test_a_wrong_function_has_no_mutants(tiny, tmp_path):
     wrong = tmp_path / "wrong.S"
     wrong.write_text(Path(tiny.path).read_text().replace("pxor", "por"))
     other = Target(str(wrong), "f", "ONE", contract_file=tiny.contract_file)
-    with pytest.raises(ValueError, match="only a function that is right"):
-        mutants.Tester(mutants.Job((other,), mutants_reach.measure((other,), [0])))
+    job = mutants.Job((other,), mutants_reach.measure((other,), [0]))
+    made = mutants_make.every(other.image(), "f").mutants
+    with pytest.raises(Unproved, match="only a function that is right"):
+        list(mutants.run(job, made, workers=1))
 
 
 @pytest.fixture(scope="module")
@@ -182,18 +193,53 @@ def test_classes_part_lengths_by_what_they_reach(real):
     assert reach.of(start - 1) == []
 
 
+def verdict(real, *asked):
+    """What the proofs say of each mutant."""
+    return {one.mutant: one.verdict for one in mutants_proofs.prove(*real, asked, workers=1)}
+
+
 def test_the_proof_kills_what_known_answers_leave_alive(emulated, real):
     """Rounds dropped in code that no known answer reaches."""
     targets, reach = real
     known_lengths = {len(v.plaintext) for vs in files().values() for v in vs if v.mode == "xts"}
-    proved = mutants_levels.Proofs(targets, reach)
-    rounds = [m for m in mutants_make.every(proved.image, NAME).mutants if m.kind == "dropped"]
+    image = targets[0].image()
+    rounds = [m for m in mutants_make.every(image, NAME).mutants if m.kind == "dropped"]
     far = [m for m in rounds if "vaesenc" in m.before and not reach.lengths(m.address) & known_lengths]
     unseen = next(m for m in far if reach.lengths(m.address) and not emulated.known(m).killed)
-    assert proved.quick(unseen).killed
-    assert emulated.verified(unseen, reach.lengths(unseen.address), 144).killed
-    same = proved.image.code_at(unseen.address, len(unseen.code))
-    assert not proved.quick(replace(unseen, code=same)).killed
+    same = replace(unseen, code=image.code_at(unseen.address, len(unseen.code)))
+    found = verdict(real, unseen, same)
+    assert found[unseen].killed
+    assert not found[same].finding
+    assert found[same].checks > 1
+    assert emulated.verified(unseen, reach).killed
+
+
+def test_a_mutant_that_meets_the_function_again_is_judged_as_one_that_runs_to_its_end(real):
+    """`Pair.run` stops where both states are the same: whole runs, by themselves, must say no other thing."""
+    targets, reach = real
+    pair, given = Pair(targets), Given(47, reach.kinds[-1], False)
+    made = mutants_make.every(targets[0].image(), NAME).mutants
+    drawn = mutants.sample([m for m in made if 47 in reach.lengths(m.address)], 30, seed=5)
+    found = dict(pair.run(given, drawn))
+    contract = targets[0].promise()
+    assert len(found) > 20
+    for mutant, told in found.items():
+        changed = mutants_make.patched(targets[0].image(), mutant)
+        alone = Prover(changed, limit=20_000).prove(NAME, contract, 47, given.kind.key_size, False)
+        assert (bool(told.finding), told.refused) == (not alone.proved, alone.refused), mutant.title
+    assert 0 < sum(bool(told.finding) for told in found.values()) < len(found)
+
+
+def test_every_instruction_that_is_reached_is_proved_with_every_kind_of_call(real):
+    _, reach = real
+    addresses = frozenset().union(*reach.visits.values())
+    asked = mutants_proofs.rest(reach, addresses)
+    for address in addresses:
+        for lengths, kinds in reach.of(address):
+            shortest = {given.kind for given in asked if given.length == lengths[0]}
+            assert set(kinds) <= shortest
+            for length in lengths[1:]:
+                assert any(given.kind in kinds for given in asked if given.length == length)
 
 
 def test_the_emulator_is_as_it_was_after_a_mutant(emulated):
