@@ -254,7 +254,7 @@ def carries(draw: Draw) -> Iterator[Plan]:
                 bits.to_be(first, BLOCK),
             )
         # The last block is the last before the carry, or the first after it: what continues tells.
-        for name, back, blocks in (("before", 7, 8), ("after", 7, 9)):
+        for name, back, blocks in (("before", 7, 8), ("after", 7, 9), ("before", 0, 1)):
             first = (bits.from_be(draw.iv("boundary", width, name)) | ones) - back
             sentence = f"the last block is the one {name} the carry out of {width} bits"
             yield Plan(

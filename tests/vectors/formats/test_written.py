@@ -2,22 +2,16 @@
 
 import json
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 
 import pytest
+from written_sets import SETS, as_hex, written
 
-from aeskit import data
 from aeskit.vectors import TestVector, read, read_text, write
 from aeskit.vectors.files import text_pieces
 from aeskit.vectors.registry import formats
 from aeskit.vectors.test_vector import SECTOR_NUMBER
 
-OURS = data.folder("vectors") / "ours"
-SETS = {
-    mode: read(OURS / f"{mode}.json") for mode in ("xts", "ctr", "cbc", "cts", "ecb", "keys", "lrw", "pcbc")
-}
 TEXT = ("mode", "key", "iv", "plaintext", "ciphertext", "stealing")
 # Beyond those, what each format can say of a vector.
 KEPT = {
@@ -39,12 +33,6 @@ HELD = {
     "rust": {*SETS},
     "python": {*SETS},
 }
-
-
-def written(vectors, form):
-    pieces, refused = text_pieces(vectors, form, title="the edges", flags=getattr(vectors, "flags", None))
-    names = {name for names in refused.values() for name in names}
-    return "".join(pieces), [vector for vector in vectors if vector.name not in names], refused
 
 
 def said(vector, names):
@@ -156,78 +144,6 @@ def test_every_vector_of_others_is_written_back_as_it_was(shared):
     theirs = read(str(shared / "wycheproof_aes_xts_test.json"))
     text, _, _ = written(theirs, "wycheproof")
     assert {vector.name: vector for vector in read_text(text)} == {vector.name: vector for vector in theirs}
-
-
-PRELUDE = r"""
-#include <stdio.h>
-#include <errno.h>
-struct cipher_testvec {
-	const char *key, *iv, *iv_out, *ptext, *ctext;
-	unsigned short klen;
-	unsigned int len;
-	int setkey_error, crypt_error;
-};
-static void hex(const void *data, unsigned long size)
-{
-	for (unsigned long i = 0; data && i < size; i++)
-		printf("%02x", ((const unsigned char *)data)[i]);
-	printf(" ");
-}
-"""
-
-
-def compiled(tmp_path, source):
-    compiler = shutil.which("cc") or shutil.which("gcc") or pytest.skip("needs a C compiler")
-    (tmp_path / "a.c").write_text(source)
-    flags = [
-        "-std=c99",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-Wno-unused-variable",
-        "-Wno-missing-field-initializers",
-    ]
-    subprocess.run([compiler, *flags, "-o", tmp_path / "a", tmp_path / "a.c"], check=True, timeout=60)
-    ran = subprocess.run([tmp_path / "a"], check=True, capture_output=True, text=True, timeout=60)
-    return [line.split(" ")[:5] for line in ran.stdout.splitlines()]
-
-
-def as_hex(vectors):
-    blank = [(v.key, v.iv, v.plaintext, v.ciphertext, v.iv_after or b"") for v in vectors]
-    return [[data.hex() for data in row] for row in blank]
-
-
-@pytest.mark.parametrize("mode", ["xts", "cts"])
-def test_kernel_header_by_a_c_compiler(tmp_path, mode):
-    text, kept, _ = written(SETS[mode], "kernel")
-    name = {"xts": "aes_xts", "cts": "cts_mode"}[mode] + "_tv_template"
-    main = f"""int main(void)
-{{
-	for (unsigned long i = 0; i < sizeof({name}) / sizeof({name}[0]); i++) {{
-		const struct cipher_testvec *v = &{name}[i];
-		hex(v->key, v->klen); hex(v->iv, 16); hex(v->ptext, v->len); hex(v->ctext, v->len);
-		hex(v->iv_out, 16); printf("\\n");
-	}}
-	return 0;
-}}
-"""
-    assert compiled(tmp_path, PRELUDE + text + main) == as_hex(kept)
-
-
-def test_c_arrays_by_a_c_compiler(tmp_path):
-    vectors = [vector for mode in ("xts", "ecb", "keys") for vector in SETS[mode].vectors[::7]]
-    text, kept, _ = written(vectors, "c")
-    main = """int main(void)
-{
-	for (size_t i = 0; i < aeskit_vector_count; i++) {
-		const struct aeskit_vector *v = &aeskit_vectors[i];
-		hex(v->key, v->key_size); hex(v->iv, v->iv_size); hex(v->plaintext, v->plaintext_size);
-		hex(v->ciphertext, v->ciphertext_size); hex(v->iv_after, v->iv_after_size); printf("\\n");
-	}
-	return 0;
-}
-"""
-    assert compiled(tmp_path, PRELUDE + text + main) == as_hex(kept)
 
 
 def test_python_literals_by_python():
