@@ -15,23 +15,24 @@ BytesLike: TypeAlias = Any
 """Any object with a contiguous buffer: bytes, bytearray, memoryview, array, mmap, a numpy array."""
 
 _ARRAY = ffi.typeof("uint8_t[]")
+_from_buffer = ffi.from_buffer
 
 
 def readable(data: BytesLike, name: str = "data") -> Any:
     """`data` for native code to read; its len() is in bytes. TypeError, BufferError if it cannot be."""
     if type(data) is bytes:
         return data
-    return ffi.from_buffer(_ARRAY, data if type(data) is bytearray else _view(data, name))
+    return _from_buffer(_ARRAY, data if type(data) is bytearray else _view(data, name))
 
 
 def writable(data: BytesLike, name: str = "destination") -> Any:
     """`data` for native code to write; its len() is in bytes. TypeError, BufferError if it cannot be."""
     if type(data) is bytearray:
-        return ffi.from_buffer(_ARRAY, data, True)
+        return _from_buffer(_ARRAY, data, True)
     view = _view(data, name)
     if view.readonly:
         raise BufferError(f"{name} must be writable, not a read-only {type(data).__name__}")
-    return ffi.from_buffer(_ARRAY, view, True)
+    return _from_buffer(_ARRAY, view, True)
 
 
 def block(data: BytesLike, name: str) -> bytes:

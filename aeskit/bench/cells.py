@@ -153,9 +153,13 @@ def _streams(cell: Cell, space: Workspace) -> Call:
 
 
 def _batch(cell: Cell, space: Workspace) -> Call:
+    return batch(cell, space.source, space.destination, cell.messages * cell.size, space)
+
+
+def batch(cell: Cell, source: int, destination: int, length: int, keep: object) -> Call:
+    """`length` bytes of sectors of the cell's size from one address to another, in `keep`."""
     bench, kept = _bench_xts(cell)
-    arguments = (bench, space.source, space.destination, cell.messages * cell.size, cell.size)
-    return Call(address("bench_batch"), arguments, (kept, space))
+    return Call(address("bench_batch"), (bench, source, destination, length, cell.size), (kept, keep))
 
 
 def _sequence(cell: Cell, space: Workspace) -> Call:

@@ -12,11 +12,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from aeskit.bench import page, plot, python_calls
+from aeskit.bench import page, plot, python_calls, python_goals
 from aeskit.bench import peers as other_libraries
 from aeskit.bench.cells import Cell
 from aeskit.bench.goals import Verdict, judge
-from aeskit.bench.report import python_table, render, render_goals
+from aeskit.bench.report import python_table, render, render_goals, render_python_goals
 from aeskit.bench.table import SIZES, Run, cells, runnable
 from aeskit.bench.table import run as measure_run
 from aeskit.cpu import CPU, detect
@@ -59,6 +59,8 @@ def run(wanted: Wanted) -> None:
         console.print(python_table(python))
     if verdicts:
         render_goals(result, verdicts, console)
+    if python and wanted.goals:
+        render_python_goals(python_goals.judge(python), console)
     if wanted.json_file:
         figures = result.as_json() | {"python": [asdict(row) for row in python]}
         _write(Path(wanted.json_file), {"aeskit_bench": 1, "cpu": cpu.name} | figures)

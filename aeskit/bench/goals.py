@@ -66,18 +66,6 @@ GOALS = (
 )
 
 
-REASONS = {
-    "xts": "XTS, one message: its IV's rounds wait for each other, and the reorder buffer (256 operations on "
-    "Zen 3) is too short to fill them from the messages beside. A batch, whose IVs come first, shows what "
-    "they cost. Long messages: with 16 registers the tweaks' XORs take slots from AES.",
-    "ctr": "CTR, short messages: 15 cycles of set-up, for the carry over 128 bits without a branch.",
-    "cbc decrypt": "CBC decryption: its XORs take slots from AES; ECB, with half of them, is the bound.",
-    "cbc encrypt" + STREAMS: "CBC of 16 messages: 16 chains are just as many as latency times throughput of "
-    "two AES units need.",
-}
-"""What limits an operation where it misses its goal, by the beginning of its name; measured on Zen 3."""
-
-
 @dataclass(frozen=True)
 class Verdict:
     """A goal beside what was measured; `factor` is cycles over those of the goal, at most 1 when met."""
@@ -95,12 +83,6 @@ class Verdict:
 def judge(run: Run, goals: Sequence[Goal] = GOALS) -> list[Verdict]:
     """Each goal beside the fastest of our own rows for it; a goal without a row has no factor."""
     return [_verdict(goal, run) for goal in goals]
-
-
-def reasons(verdicts: Sequence[Verdict]) -> list[str]:
-    """What limits those operations that were measured and miss a goal."""
-    missed = [verdict.goal.operation for verdict in verdicts if verdict.row and not verdict.met]
-    return [text for name, text in REASONS.items() if any(one.startswith(name) for one in missed)]
 
 
 def comparable(limits: Sequence[Limit]) -> bool:

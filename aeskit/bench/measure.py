@@ -105,13 +105,14 @@ def measure(
     passes: int = 50,
     step: Callable[[], None] = lambda: None,
     one_cpu: bool = True,
+    nanoseconds: int = PASS_NANOSECONDS,
 ) -> list[Figure]:
     """Cycles a call for each of `calls`, in their order; `step` is called after each pass over them.
 
-    Calls that start threads must not be held on one CPU.
+    A pass takes about so many `nanoseconds`. Calls that start threads must not be held on one CPU.
     """
     with _one_cpu() if one_cpu else nullcontext():
-        repeats = [_repeats(call) for call in calls]
+        repeats = [_repeats(call, nanoseconds) for call in calls]
         log: list[tuple[int, int, Times]] = []
         chosen = list(range(len(calls)))
         for further in range(FURTHER):
@@ -147,10 +148,10 @@ def _noisy(log: Sequence[tuple[int, int, Times]], count: int, passes: int) -> li
     return [index for index, figure in enumerate(figures(log, count, passes)) if figure.noisy]
 
 
-def _repeats(call: Timed) -> int:
+def _repeats(call: Timed, nanoseconds: int) -> int:
     """How many calls fill a pass; the first pass warms caches and is not counted."""
     call.times(1)
-    return max(1, PASS_NANOSECONDS // max(1, min(call.times(1)[1], call.times(1)[1])))
+    return max(1, nanoseconds // max(1, min(call.times(1)[1], call.times(1)[1])))
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from pathlib import Path
 import aeskit
 from aeskit.bench import plot
 from aeskit.bench.code import sizes
-from aeskit.bench.goals import Verdict, compared, reasons
+from aeskit.bench.goals import Verdict, compared
 from aeskit.bench.python_calls import PythonRow
+from aeskit.bench.reasons import reasons
 from aeskit.bench.report import BUSY, GOALS_LEGEND, LEGEND, NOISY, grouped
 from aeskit.bench.table import Row, Run
 from aeskit.cpu import CPU, FEATURES
@@ -124,7 +125,7 @@ def _goals(verdicts: Sequence[Verdict], run: Run) -> str:
         body.append([goal.operation, f"{goal.size:,}", goal.text(), cells[0], result, cells[1]])
     met = sum(verdict.met for verdict in verdicts)
     text = f"<h2>Goals</h2><p>{escape(compared(run.limits))} {escape(GOALS_LEGEND)}</p>"
-    text += "<ul>" + "".join(f"<li>{escape(reason)}</li>" for reason in reasons(verdicts)) + "</ul>"
+    text += "<ul>" + "".join(f"<li>{escape(reason)}</li>" for reason in reasons(run, verdicts)) + "</ul>"
     head = ("operation", "bytes", "goal", "cycles", "result", "implementation")
     return text + _table(f"{met} of {len(verdicts)} goals met", head, body)
 

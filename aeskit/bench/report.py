@@ -8,9 +8,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from aeskit.bench.goals import Verdict, compared, reasons
+from aeskit.bench.goals import Verdict, compared
 from aeskit.bench.limit import Limit
 from aeskit.bench.python_calls import PythonRow
+from aeskit.bench.python_goals import PythonVerdict
+from aeskit.bench.reasons import reasons
 from aeskit.bench.table import Row, Run
 
 NOISY = "~"
@@ -21,6 +23,7 @@ LEGEND = (
     f"limit of the width used. {NOISY} marks a figure with which too few passes agree: take it again. "
     "Under a name: bytes of machine code."
 )
+SHORT = " avx512_256 and avx512_512 are vaes_avx512_256 and vaes_avx512_512."
 GOALS_LEGEND = (
     "Goals: at most so many cycles, at least so many percent of the widest limit, or at most so many "
     "latencies of an AES round (lat.) a block; × is the factor that is missing."
@@ -36,7 +39,8 @@ def render(run: Run, console: Console) -> None:
     console.print(limits_table(run.limits))
     for rows in grouped(run.rows):
         console.print(rows_table(rows))
-    console.print(LEGEND, style="dim")
+    shortened = any(short(row.name) != row.name for row in run.rows)
+    console.print(LEGEND + (SHORT if shortened else ""), style="dim")
     if not all(limit.quiet for limit in run.limits):
         console.print(BUSY, style="bold red")
 
@@ -45,10 +49,28 @@ def render_goals(run: Run, verdicts: list[Verdict], console: Console) -> None:
     """Print the goals, and what was held against what."""
     console.print(goals_table(verdicts))
     console.print(GOALS_LEGEND, style="dim")
-    for reason in reasons(verdicts):
+    for reason in reasons(run, verdicts):
         console.print(f"· {reason}")
     met = sum(verdict.met for verdict in verdicts)
     console.print(f"{met} of {len(verdicts)} goals met. {compared(run.limits)}", style="bold")
+
+
+def short(name: str) -> str:
+    """An instruction set in ten letters: all sets of AVX-512 here have VAES."""
+    return name.removeprefix("vaes_") if "avx512" in name else name
+
+
+def render_python_goals(verdicts: list[PythonVerdict], console: Console) -> None:
+    """Print the goals of calls from Python."""
+    table = _table("goals of calls from Python, AES-256")
+    for column in ("goal", "bytes", "found", "result"):
+        table.add_column(column, justify="left" if column == "goal" else "right", no_wrap=True)
+    for verdict in verdicts:
+        result = "noisy" if verdict.noisy else _result(verdict.met, verdict.factor)
+        table.add_row(verdict.goal, str(verdict.size), verdict.found, result)
+    console.print(table)
+    met = sum(verdict.met for verdict in verdicts)
+    console.print(f"{met} of {len(verdicts)} goals of calls from Python met.", style="bold")
 
 
 def limits_table(limits: Iterable[Limit]) -> Table:
@@ -73,7 +95,7 @@ def rows_table(rows: list[Row]) -> Table:
     for name in dict.fromkeys(row.name for row in rows):
         found = {row.size: row for row in rows if row.name == name}
         code = next((f"\n[dim]{row.code_bytes:>7}[/]" for row in found.values() if row.code_bytes), "")
-        table.add_row(name + code, *(_cell(found.get(size)) for size in sizes))
+        table.add_row(short(name) + code, *(_cell(found.get(size)) for size in sizes))
     return table
 
 
@@ -119,9 +141,13 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str, str]:
     row = verdict.row
     if row is None:
         return "", "", "none", ""
-    result = "[green]met[/]" if verdict.met else f"[red]× {verdict.factor:.2f}[/]"
     mark = NOISY if row.noisy else ""
-    return f"{row.cycles:.0f}{mark}", f"{row.percent or 0:.0f}", result, row.name
+    result = _result(verdict.met, verdict.factor or 0)
+    return f"{row.cycles:.0f}{mark}", f"{row.percent or 0:.0f}", result, short(row.name)
+
+
+def _result(met: bool, factor: float) -> str:
+    return "[green]met[/]" if met else f"[red]× {factor:.2f}[/]"
 
 
 def _cell(row: Row | None) -> str:

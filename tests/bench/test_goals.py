@@ -62,13 +62,6 @@ def test_a_cpu_is_comparable_by_the_bytes_that_its_rounds_pass_in_a_cycle():
     assert "no fair comparison" in goals.compared([XMM])
 
 
-def test_reasons_are_those_of_what_misses_its_goal():
-    ctr, xts = Goal("ctr crypt", 16, cycles=25), Goal("xts encrypt", 16, cycles=26)
-    rows = [row("ctr crypt", 16, 20), row("xts encrypt", 16, 36)]
-    verdicts = goals.judge(Run(3.0, [XMM, YMM], rows), [ctr, xts, Goal("cbc decrypt", 4096, percent=97)])
-    assert [text.split()[0] for text in goals.reasons(verdicts)] == ["XTS,"]
-
-
 def test_every_goal_has_one_measure():
     for goal in goals.GOALS:
         assert sum(value is not None for value in (goal.cycles, goal.percent, goal.latencies)) == 1

@@ -1,0 +1,64 @@
+"""Why a goal is missed: told of made-up rows, by their own figures."""
+
+import pytest
+from bench_support import XMM, YMM, row
+
+from aeskit.bench import goals
+from aeskit.bench.goals import Goal
+from aeskit.bench.limit import Limit
+from aeskit.bench.reasons import reasons
+from aeskit.bench.table import Run
+
+ZMM = Limit("zmm", 64, 3.0, 1.0)
+NARROW = Limit("xmm", 16, 3.0, 2.0)
+
+
+def told(*rows, goal: Goal, limits=(NARROW, ZMM)) -> str:
+    run = Run(3.0, list(limits), list(rows))
+    (text,) = reasons(run, goals.judge(run, [goal]))
+    return text
+
+
+def test_only_what_misses_its_goal_has_a_reason():
+    met, missed = Goal("ctr crypt", 16, cycles=25), Goal("xts encrypt", 16, cycles=26)
+    run = Run(3.0, [XMM, YMM], [row("ctr crypt", 16, 20), row("xts encrypt", 16, 36)])
+    verdicts = goals.judge(run, [met, missed, Goal("cbc decrypt", 4096, percent=97)])
+    assert [text.split()[0] for text in reasons(run, verdicts)] == ["XTS"]
+
+
+def test_an_iv_waits_for_its_rounds():
+    text = told(row("xts encrypt", 512, 190, "vaes_avx512_512"), goal=Goal("xts encrypt", 512, cycles=165))
+    assert "wait for each other, 42 cycles" in text
+    assert "512 bytes alone are 112 cycles, 190 were needed" in text
+
+
+@pytest.mark.parametrize(
+    ("operation", "size", "figures"),
+    [
+        ("xts encrypt, batch", 512, "are 115.5 cycles at the limit, 300.0 were needed"),
+        ("xts encrypt, in sequence", 512, "14 places of zmm rounds, so 512 bytes are 126 cycles"),
+        ("ctr crypt", 1420, "1420 bytes are 23 zmm, so 322 cycles or 96.5% of the limit at the best"),
+        ("cbc encrypt, 16 streams", 4096, "12 blocks in flight fill the AES units"),
+        ("cbc encrypt", 16, "14 rounds of 3.00 cycles a block"),
+    ],
+)
+def test_the_limit_of_each_kind_is_reckoned_from_the_run(operation, size, figures):
+    assert figures in told(row(operation, size, 300, "vaes_avx512_512"), goal=Goal(operation, size, cycles=1))
+
+
+@pytest.mark.parametrize(
+    ("operation", "ecb"), [("cbc decrypt", "ecb decrypt"), ("xts encrypt", "ecb encrypt")]
+)
+def test_long_messages_are_held_against_ecb(operation, ecb):
+    goal = Goal(operation, 8192, percent=100)
+    slow = row(operation, 8192, 1900)
+    assert "Measure ecb" in told(slow, goal=goal)
+    assert f"by {ecb}: 1800 cycles, by {operation} 1900" in told(slow, row(ecb, 8192, 1800), goal=goal)
+
+
+def test_a_kind_is_told_once_of_its_worst_miss():
+    rows = [row("xts encrypt", 64, 60), row("xts decrypt", 128, 63)]
+    run = Run(3.0, [NARROW, ZMM], rows)
+    found = reasons(run, goals.judge(run, [Goal("xts encrypt", 64, 30), Goal("xts decrypt", 128, 42)]))
+    assert len(found) == 1
+    assert "64 bytes alone" in found[0]
