@@ -11,7 +11,7 @@ import numpy as np
 
 from aeskit.bits import to_le
 from aeskit.machine import decode as d
-from aeskit.machine.errors import MachineError
+from aeskit.machine.errors import MachineError, UnknownInstruction
 from aeskit.machine.memory import Memory
 from aeskit.machine.run import MAX_STEPS, RETURN, Machine
 from aeskit.machine.state import FLAG_BITS, Registers
@@ -36,6 +36,8 @@ class Events:
     events: list[Event] = field(default_factory=list)
     problem: str = ""
     """Why it stopped before the return; the last event is then the instruction that could not run."""
+    unanswered: bool = False
+    """Whether it stopped at what the machine does not know: an instruction, a function of another file."""
     end: Registers = field(default_factory=Registers)
 
 
@@ -48,6 +50,8 @@ def lanes(machine: Machine, function: str | int, limit: int = MAX_STEPS) -> Even
         machine.resume(limit)
     except MachineError as error:
         run.problem = str(error)
+        left = machine.state.rip in machine.image.externals
+        run.unanswered = left or isinstance(error, UnknownInstruction)
     for rip, values, accesses in machine.changes:
         instruction = machine.instruction(rip)
         event = Event(instruction)

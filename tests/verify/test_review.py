@@ -106,6 +106,56 @@ def test_a_guard_page_stops_what_reads_too_far():
     )
 
 
+OUTSIDE = """
+.globl copy
+.type copy, @function
+copy: cmp $16, %edx
+ jne 1f
+ movdqu (%rdi), %xmm0
+ movdqu %xmm0, (%rsi)
+ ret
+1: sub $8, %rsp
+ call memcpy
+ add $8, %rsp
+ ret
+.size copy, .-copy
+"""
+COPY = """
+from aeskit.contracts import Contract
+
+def setup(call):
+    source, destination = call.data()
+    call.arguments(source, destination, call.length)
+    call.must(destination, call.source_data)
+
+COPY = Contract("copy", "source to destination", setup, key_sizes=(16,), minimum=16, multiple=16)
+"""
+
+
+def test_a_function_of_another_file_is_no_fault_but_a_limit_of_the_review(tmp_path):
+    (tmp_path / "copy.S").write_text(OUTSIDE)
+    (tmp_path / "contract.py").write_text(COPY)
+    wanted = Wanted(
+        str(tmp_path / "copy.S"),
+        contracts=("COPY",),
+        contract_file=str(tmp_path / "contract.py"),
+        lengths=(16, 32),
+        recorded=(16, 32),
+        on_hardware=(16, 32),
+        workers=1,
+        cached=False,
+    )
+    found = review(wanted).functions[0]
+    assert found.failed == []
+    line = found.line("proof")
+    assert (line.verdict, line.text[-30:]) == (OPEN, "the result is proved at 16 bytes"[-30:])
+    assert "memcpy is called, but copy.S does not define it" in line.details[0]
+    assert found.line("memory").verdict == OPEN
+    if not unavailable():
+        assert found.line("hardware").verdict == OPEN
+        assert "memcpy is called" in found.line("hardware").details[0]
+
+
 def test_what_no_caller_checks_is_told():
     found = reviewed("library_sse", lengths=(16,), declared=("SSSE3",))
     line = found.line("CPU features")

@@ -69,7 +69,7 @@ class Hardware:
     layouts: set[str] = field(default_factory=set)
     lengths: set[int] = field(default_factory=set)
     findings: list[tuple[str, str]] = field(default_factory=list)
-    """(kind: result, memory, abi; words)."""
+    """(kind: result, memory, abi, or open where it could not go on; words)."""
 
 
 def engine(missing: str) -> tuple[str, Any, str]:
@@ -176,6 +176,10 @@ def found_in(
     prepared: Prepared, machine: Machine, other: Any, start: Registers, last: Registers
 ) -> Iterator[tuple[str, str]]:
     """What is wrong behind a call that an engine made from `start` to `last`: (kind, words)."""
+    called = machine.image.externals.get(last.rip)
+    if called:
+        yield "open", f"{called} is called, but {machine.image.name} does not define it"
+        return
     if other.stop.reason != "returned":
         yield "memory", _fault(prepared, machine, other.stop, last)
         return

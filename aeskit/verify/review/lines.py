@@ -33,6 +33,7 @@ def lines(known: Known) -> list[Line]:
         lines_code.alignment(known),
         lines_code.features(known),
         lines_code.landing_pad(known),
+        lines_code.unwind(known),
         lines_code.sizes(known),
         lines_code.left(known),
     ]
@@ -72,7 +73,8 @@ def _proof(known: Known) -> Line:
     text = f"{len(stopped):,} of {count(len(matrix), 'proof')} stop at what another line tells"
     if proved.of(matrix, "open"):
         text = f"{len(stopped):,} of {count(len(matrix), 'proof')} leave what can be proved"
-    good = [cell.length for cell in matrix if proved.complete(cell)]
+    left = {cell.length for cell in stopped}
+    good = [cell.length for cell in matrix if cell.length not in left]
     text += f"; the result is proved at {spans(good)} bytes" if good else ""
     return Line(topic, OPEN, text, evidence, PROOF_CAVEAT, proved.details(matrix, "open"))
 
@@ -136,12 +138,18 @@ def _layouts(known: Known) -> Line:
         caveat = f"Not on silicon: {found.missing}. {caveat}"
     by_call: dict[str, str] = {}
     for kind, text in found.findings:
-        if kind != "abi":
+        if kind not in ("abi", "open"):
             by_call.setdefault(text.split(":")[0], text)
     texts = list(by_call.values())
     if texts:
         text = f"{len(texts)} of {count(found.calls, 'call')} go wrong"
         return Line(topic, FAILS, text, evidence, caveat, some(texts, 4))
+    stopped = [text for kind, text in found.findings if kind == "open"]
+    if stopped:
+        text = (
+            f"{len(stopped)} of {count(found.calls, 'call')} did not come to their end; the others are right"
+        )
+        return Line(topic, OPEN, text, evidence, caveat, some(stopped, 2))
     cut = ", in pieces" if any("pieces" in layout for layout in found.layouts) else ""
     text = f"right out of place and in place, off alignment{cut}, and with guard pages at both ends"
     return Line(topic, HOLDS, text, evidence, caveat)
@@ -234,7 +242,7 @@ def _abi(known: Known) -> Line:
         ("abi",),
         "callee-saved registers, stack pointer and the caller's stack are kept, the direction flag is clear",
         "what a function must keep is changed",
-        "System V AMD64 ABI, 3.2.1. The unwind tables (CFI) are not read.",
+        "System V AMD64 ABI, 3.2.1.",
     )
     told = [text for kind, text in known.hardware.findings if kind == "abi"]
     details = (*line.details, *static_faults, *some(told, 1))

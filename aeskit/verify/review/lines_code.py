@@ -74,6 +74,27 @@ def landing_pad(known: Known) -> Line:
     return Line("landing pad", TOLD, "does not begin with endbr64", evidence, caveat, details)
 
 
+def unwind(known: Known) -> Line:
+    """The table that debuggers, profilers and exceptions walk the stack by."""
+    topic, table = "unwind table", known.runs.unwind
+    caveat = "For user space: kernels walk their stacks by tables of their own (ORC)."
+    if not known.runs.count:
+        return Line(topic, OPEN, "not known without a contract", "", "")
+    if table.missing:
+        return Line(topic, OPEN, "not read", f".eh_frame: {table.missing}", caveat)
+    if not table.rows:
+        return Line(topic, TOLD, "none covers the function", "the file's .eh_frame", caveat)
+    ran = f"{count(table.checked, 'instruction')} in {count(known.runs.count, 'recorded run')}"
+    evidence = f"the file's .eh_frame, {count(len(table.rows), 'row')}, held against {ran}"
+    if not table.wrong:
+        text = "it names the frame and the caller's registers before every instruction that ran"
+        return Line(topic, HOLDS, text, evidence, caveat)
+    code = known.code.instructions
+    told = [f"{code[at].where() if at in code else hex(at)}: {what}" for at, what in table.wrong.items()]
+    text = f"it is wrong before {count(len(told), 'instruction')}"
+    return Line(topic, FAILS, text, evidence, caveat, some(told, 3))
+
+
 def sizes(known: Known) -> Line:
     """Bytes of code and stack, and what never ran."""
     code, runs = known.code, known.runs

@@ -19,6 +19,7 @@ from aeskit.machine.run import Machine
 from aeskit.trace import Finding
 from aeskit.verify.calls import ARGUMENTS, Given, Prepared, prepare
 from aeskit.verify.review.code import needs_alignment
+from aeskit.verify.review.unwind import Unwind, follow, read
 
 RSP = 4
 LIMIT = 200_000
@@ -45,7 +46,7 @@ class Said:
     """A finding of one run."""
 
     kind: str
-    """result, memory, secret, abi, upper, vzeroupper, unset."""
+    """result, memory, secret, abi, upper, vzeroupper, unset; open where the run could not go on."""
     text: str
     call: str
     """Which call it was."""
@@ -81,6 +82,8 @@ class Runs:
     left_runs: int = 0
     compared: int = 0
     """Runs that were made with other keys and data, to see whether these decide the path."""
+    unwind: Unwind = field(default_factory=Unwind)
+    """The function's unwind table beside the runs."""
     wide_arguments: int = 0
     """Runs that were made again with clean upper halves of 32-bit arguments."""
 
@@ -109,6 +112,7 @@ def runs(
 ) -> Runs:
     """Each contract at each length, key sizes and layouts taking turns."""
     out, machine = Runs(), Machine(image)
+    out.unwind = read(image, image.address_of(symbol))
     for contract in promises:
         some = lengths(contract)
         compared = next((n for n in some if n > COMPARED and n % BLOCK), some[-1] if some else 0)
@@ -136,6 +140,7 @@ def _one(out: Runs, prepared: Prepared, machine: Machine, compared: int) -> None
     out.lengths.add(int(call.length))
     out.ran.update(event.instruction.address for event in run.events)
     out.blocks[int(call.length)] = len(run.events)
+    follow(out.unwind, run)
     _stack(out, run, machine)
     _aligned(out, run, machine)
     for kind, finding in _findings(prepared, machine, run):
@@ -158,7 +163,7 @@ def _findings(prepared: Prepared, machine: Machine, run: Events) -> Iterator[tup
     names = [d.GPR_NAMES[number] for number in ARGUMENTS[:count]]
     unwritten = [region for region in regions if region.name in OLD]
     for finding in findings.outside(run, regions, machine.stack, words):
-        yield "memory", finding
+        yield "open" if run.unanswered and finding.text == run.problem else "memory", finding
     for finding in (
         *findings.unwritten(run, machine.stack, unwritten),
         *findings.unset(run, names),

@@ -1,0 +1,108 @@
+"""Unwind tables (.eh_frame) of an object held against recorded runs.
+
+At every instruction that ran the table names the canonical frame address and where the caller's registers
+are (System V AMD64 ABI, 3.7 and 4.2.4; DWARF 5, 6.4). In a run both are known.
+"""
+
+from __future__ import annotations
+
+import io
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Any
+
+from aeskit.bits import from_le, to_le
+from aeskit.machine import decode as d
+from aeskit.machine.events import Events
+from aeskit.machine.loader import Image
+
+NUMBERS = ("rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", *(f"r{n}" for n in range(8, 16)))
+"""DWARF's numbers of the registers (System V AMD64 ABI, figure 3.36)."""
+KEPT = ("rbx", "rbp", "r12", "r13", "r14", "r15")
+SECTION = ".eh_frame"
+
+
+@dataclass
+class Unwind:
+    """What the table of one function says, and where it is wrong."""
+
+    rows: list[dict[Any, Any]] = field(default_factory=list)
+    """In the order of their addresses; empty where no table covers the function."""
+    end: int = 0
+    missing: str = ""
+    """Why nothing could be read."""
+    checked: int = 0
+    """Instructions, each run of it counted."""
+    wrong: dict[int, str] = field(default_factory=dict)
+    """Address of an instruction to what the table gets wrong before it."""
+
+    def row(self, address: int) -> dict[Any, Any] | None:
+        """The row that holds before an instruction; None outside the function."""
+        at = bisect_right(self.rows, address, key=lambda row: int(row["pc"])) - 1
+        return self.rows[at] if at >= 0 and address < self.end else None
+
+
+def read(image: Image, address: int) -> Unwind:
+    """The table that covers a function's first instruction."""
+    from elftools.common.exceptions import DWARFError, ELFError
+    from elftools.dwarf.callframe import FDE, CallFrameInfo
+    from elftools.dwarf.structs import DWARFStructs
+
+    section = next((section for section in image.sections if section.name == SECTION), None)
+    if section is None:
+        linked = "" if any(one.name == ".text" for one in image.sections) else "a linked file"
+        return Unwind(missing=linked)
+    data, structs = bytes(section.data), DWARFStructs(little_endian=True, dwarf_format=32, address_size=8)
+    table = CallFrameInfo(io.BytesIO(data), len(data), section.address, structs, for_eh_frame=True)
+    try:
+        for entry in table.get_entries():
+            start = entry["initial_location"] if isinstance(entry, FDE) else 0
+            if isinstance(entry, FDE) and start <= address < start + entry["address_range"]:
+                return Unwind(list(entry.get_decoded().table), start + entry["address_range"])
+    except (DWARFError, ELFError, LookupError, TypeError, ValueError, AssertionError) as error:
+        return Unwind(missing=f"{SECTION} is broken: {error or type(error).__name__}")
+    return Unwind()
+
+
+def follow(unwind: Unwind, run: Events) -> None:
+    """Hold the table against a run; callees of the function have tables of their own."""
+    if not unwind.rows:
+        return
+    start = dict(zip(d.GPR_NAMES, run.start.gpr, strict=True))
+    now, stack = dict(start), dict[int, int]()
+    for event in run.events:
+        address = event.instruction.address
+        row = unwind.row(address)
+        if row is not None:
+            unwind.checked += 1
+            wrong = _wrong(row, now, stack, start)
+            if wrong:
+                unwind.wrong.setdefault(address, wrong)
+        for name, value in event.values.items():
+            if name in now:
+                now[name] = from_le(value)
+        for kind, at, data in event.accesses:
+            if kind == "w":
+                stack |= {at + i: byte for i, byte in enumerate(data)}
+
+
+def _wrong(row: dict[Any, Any], now: dict[str, int], stack: dict[int, int], start: dict[str, int]) -> str:
+    """What a row gets wrong with these registers and these bytes written; empty for nothing."""
+    rule, frame = row.get("cfa"), start["rsp"] + 8
+    if rule is not None and rule.expr is not None:
+        return ""
+    if rule is None or rule.reg >= len(NUMBERS):
+        return "no register that the frame could be found by"
+    found = now[NUMBERS[rule.reg]] + rule.offset
+    if found != frame:
+        return f"the frame is at {NUMBERS[rule.reg]}{rule.offset - found + frame:+}, not {rule.offset:+}"
+    for name in KEPT:
+        kept = row.get(NUMBERS.index(name))
+        if kept is None or kept.type in ("SAME_VALUE", "UNDEFINED"):
+            if now[name] != start[name]:
+                return f"{name} is changed, and the table does not say where the caller's is"
+        elif kept.type == "OFFSET":
+            held = [stack.get(found + kept.arg + i) for i in range(8)]
+            if held != list(to_le(start[name], 8)):
+                return f"the caller's {name} is not at {kept.arg} from the frame"
+    return ""

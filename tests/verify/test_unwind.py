@@ -1,0 +1,89 @@
+"""Unwind tables held against runs: right ones, and each way to be wrong."""
+
+import pytest
+
+from aeskit.machine.events import lanes
+from aeskit.machine.loader import load
+from aeskit.machine.memory import Memory
+from aeskit.machine.run import Machine
+from aeskit.verify.review import unwind
+
+RIGHT = """
+ push %rbx
+ .cfi_adjust_cfa_offset 8
+ .cfi_rel_offset %rbx, 0
+ sub $32, %rsp
+ .cfi_adjust_cfa_offset 32
+ mov $1, %ebx
+ add $32, %rsp
+ .cfi_adjust_cfa_offset -32
+ pop %rbx
+ .cfi_adjust_cfa_offset -8
+ .cfi_restore %rbx
+"""
+FRAME = """
+ push %rbp
+ .cfi_def_cfa_offset 16
+ .cfi_offset %rbp, -16
+ mov %rsp, %rbp
+ .cfi_def_cfa_register %rbp
+ sub $64, %rsp
+ and $-32, %rsp
+ leave
+ .cfi_def_cfa %rsp, 8
+"""
+
+
+def followed(tmp_path, body, start=".cfi_startproc", end=".cfi_endproc"):
+    source = tmp_path / "f.S"
+    source.write_text(f".globl f\n.type f, @function\nf: {start}\n{body}\n ret\n {end}\n.size f, .-f\n")
+    image = load(source)
+    table = unwind.read(image, image.symbols["f"])
+    machine = Machine(image, Memory([]))
+    machine.state.gpr[3], machine.state.gpr[5] = 0x1234, 0x5678
+    unwind.follow(table, lanes(machine, "f"))
+    return table
+
+
+@pytest.mark.parametrize("body", ["nop", RIGHT, FRAME])
+def test_a_right_table_holds(tmp_path, body):
+    table = followed(tmp_path, body)
+    assert table.rows
+    assert table.checked > 1
+    assert table.wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("push %rax\nnop\npop %rax", ["the frame is at rsp+16, not +8"] * 2),
+        (RIGHT.replace(".cfi_rel_offset %rbx, 0", ""), ["rbx is changed, and the table does not say"]),
+        (RIGHT.replace("%rbx, 0", "%rbx, 8"), ["the caller's rbx is not at -8 from the frame"]),
+        (FRAME.replace(".cfi_def_cfa %rsp, 8", ""), ["the frame is at rbp"]),
+    ],
+)
+def test_a_wrong_table_is_told_with_what_must_be(tmp_path, body, told):
+    wrong = list(followed(tmp_path, body).wrong.values())
+    assert len(wrong) >= len(told)
+    assert all(one.startswith(text) for one, text in zip(wrong, told, strict=False))
+
+
+def test_no_table_covers_the_function(tmp_path):
+    table = followed(tmp_path, "push %rax\npop %rax", "", "")
+    assert (table.rows, table.missing, table.checked) == ([], "", 0)
+
+
+def test_a_broken_table_is_told(tmp_path):
+    source = tmp_path / "f.S"
+    source.write_text(".globl f\nf: .cfi_startproc\nnop\nret\n.cfi_endproc\n")
+    image = load(source)
+    section = next(section for section in image.sections if section.name == ".eh_frame")
+    told = []
+    for at in range(len(section.data)):
+        kept, section.data[at] = section.data[at], section.data[at] ^ 0xFF
+        told.append(unwind.read(image, image.symbols["f"]).missing)
+        section.data[at] = kept
+    del section.data[20:]
+    told.append(unwind.read(image, image.symbols["f"]).missing)
+    assert len([text for text in told if text.startswith(".eh_frame is broken: ")]) > 10
+    assert told[-1]
