@@ -21,9 +21,7 @@ def _xts_body(call: Call, direction: str, w: list[String], T: String) -> String:
 
 
 def _advanced(call: Call, T: String, blocks: int | None = None) -> String:
-    for _ in range(call.length // BLOCK if blocks is None else blocks):
-        T = call.a.mul_alpha(T)
-    return T
+    return xts.next_tweak(call.a, T, call.length // BLOCK if blocks is None else blocks)
 
 
 def _carry_tweak(call: Call, name: str, T: String, K2: list[String] | None) -> None:

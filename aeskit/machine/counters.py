@@ -99,6 +99,11 @@ class Counters:
         self.assumed = intervals
         self._derived.clear()
 
+    @property
+    def derived(self) -> int:
+        """How many bases are known to be another one shifted, under what is now assumed."""
+        return len(self._derived)
+
     def origin(self, word: Word) -> tuple[Word, int]:
         """x and c of a word x + c; x has zeros where the word has constant bits."""
         found = self._origin.get(word)

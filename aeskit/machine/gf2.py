@@ -38,6 +38,8 @@ def apply(matrix: int, byte: int) -> int:
 @cache
 def compose(outer: int, inner: int) -> int:
     """The map that does `inner`, then `outer`."""
+    if outer == IDENTITY:
+        return inner
     return sum(apply(outer, inner >> 8 * bit & 0xFF) << 8 * bit for bit in range(8))
 
 
@@ -114,12 +116,17 @@ class Expressions:
     def combine(self, parts: Iterable[tuple[int, int]], constant: int = 0) -> int:
         """The sum of maps of bytes: `parts` are (map, id)."""
         total: dict[int, int] = {}
+        every = self.terms
         for matrix, byte in parts:
-            constant ^= apply(matrix, byte & 0xFF) if matrix != IDENTITY else byte & 0xFF
-            for atom, inner in self.terms[byte >> 8]:
-                image = inner if matrix == IDENTITY else compose(matrix, inner)
-                total[atom] = total.get(atom, 0) ^ image
-        return self._number(tuple(sorted(item for item in total.items() if item[1]))) << 8 | constant
+            if byte & 0xFF:
+                constant ^= apply(matrix, byte & 0xFF)
+            for atom, inner in every[byte >> 8]:
+                image = matrix if inner == IDENTITY else compose(matrix, inner)
+                total[atom] = total[atom] ^ image if atom in total else image
+        terms = sorted(total.items())
+        if 0 in total.values():
+            terms = [item for item in terms if item[1]]
+        return self._number(tuple(terms)) << 8 | constant
 
     def xor(self, a: int, b: int) -> int:
         """The sum of two bytes."""
@@ -129,8 +136,19 @@ class Expressions:
         key = (left, right) if left < right else (right, left)
         number = self._xor.get(key)
         if number is None:
-            number = self._xor[key] = self.combine(((IDENTITY, left << 8), (IDENTITY, right << 8))) >> 8
+            number = self._xor[key] = self._sum(self.terms[left], self.terms[right])
         return number << 8 | (a ^ b) & 0xFF
+
+    def _sum(self, one: Terms, two: Terms) -> int:
+        """The number of the sum of two sums."""
+        if one[-1][0] < two[0][0]:
+            return self._number(one + two)
+        if two[-1][0] < one[0][0]:
+            return self._number(two + one)
+        total = dict(one)
+        for atom, matrix in two:
+            total[atom] = total.get(atom, 0) ^ matrix
+        return self._number(tuple(sorted(item for item in total.items() if item[1])))
 
     def map(self, matrix: int, byte: int) -> int:
         """One map of one byte."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from aeskit.machine.errors import MemoryFault
 
 Bytes = NDArray[np.generic]
 """uint8 in the numbers domain, int64 ids of `gf2.Expressions` in the symbolic one."""
+
+UNREAD = 1 << 60
+"""Ids of the symbolic domain from here on are of no expression: looking one up fails."""
 
 
 @dataclass
@@ -42,6 +46,8 @@ class Memory:
         self._starts: list[int] = []
         self.log: list[tuple[str, int, Bytes]] | None = None
         """Where set to a list: every access, as (r or w, address, bytes)."""
+        self.hidden: dict[int, Bytes] | None = None
+        """By a region's address: what `UNREAD` stands for in it until it is read."""
         for region in regions or []:
             self.add(region)
 
@@ -86,6 +92,9 @@ class Memory:
     def read(self, address: int, size: int) -> Bytes:
         """A copy of `size` bytes at `address`."""
         region, offset = self.find("read", address, size)
+        if self.hidden is not None and region.address in self.hidden:
+            here = slice(offset, offset + size)
+            show(region.data[here], self.hidden[region.address][here])
         data = region.data[offset : offset + size].copy()
         if self.log is not None:
             self.log.append(("r", address, data))
@@ -104,13 +113,13 @@ class Memory:
             return self.read(address, len(mask))
         dtype = self.regions[0].data.dtype if self.regions else np.dtype(np.uint8)
         out = np.zeros(len(mask), dtype)
-        for start, end in _runs(mask):
+        for start, end in runs(mask):
             out[start:end] = self.read(address + start, end - start)
         return out
 
     def write_masked(self, address: int, data: Bytes, mask: NDArray[np.bool_]) -> None:
         """Store the bytes whose `mask` is set; only those are touched."""
-        for start, end in _runs(mask):
+        for start, end in runs(mask):
             self.write(address + start, data[start:end])
 
     def write_merged(self, address: int, data: Bytes, mask: NDArray[np.bool_]) -> None:
@@ -131,6 +140,14 @@ class Memory:
         return f"{near.address - address} bytes before {near.name}; {where}"
 
 
-def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def show(data: NDArray[Any], kept: NDArray[Any]) -> bool:
+    """Put what is kept in the place of `UNREAD`; whether there was any."""
+    unread = data >= UNREAD
+    data[unread] = kept[unread]
+    return bool(unread.any())
+
+
+def runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Where a mask is set, as (begin, end)."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

@@ -16,6 +16,7 @@ from aeskit.machine.loader import Image
 from aeskit.machine.memory import Bytes, Memory, Region
 from aeskit.machine.numbers import Numbers
 from aeskit.machine.state import Registers, State
+from aeskit.machine.stretches import Stretches
 
 RETURN = 0x7FFF_FFFF_0000
 """The address that a function returns to: nothing lies there, and reaching it ends the run."""
@@ -60,6 +61,8 @@ class Machine:
         self._code: dict[
             int, tuple[Callable[[], int | None], int, Callable[[], tuple[Any, ...]], d.Instruction]
         ] = {}
+        self.stretches: Stretches | None = None
+        """What earlier runs over GF(2) did, where it is to be remembered."""
 
     def reset(self, regions: list[Region], stack: Bytes | None = None) -> None:
         """Forget the run: the image and `regions` are the memory, registers are 0. Bound code is kept."""
@@ -75,6 +78,11 @@ class Machine:
         state.gpr[4] = STACK_TOP - 4096
         self.steps = 0
         self.changes = None if self.changes is None else []
+
+    def changing(self) -> list[Region]:
+        """The memory that need not be the same in another run: all but what no one may write of the image."""
+        always = {id(region) for region in self._sections if "w" not in region.permissions}
+        return [region for region in self.memory.regions if id(region) not in always]
 
     def refuse_state(self, lost: Bytes) -> None:
         """From now on writable sections may not be touched: they are not what the file says at every call.
@@ -109,8 +117,10 @@ class Machine:
 
     def forget(self, address: int, size: int) -> None:
         """Decode again, when next met, what lies in these bytes of the image: they were changed."""
-        for at in range(address, address + size):
+        for at in range(address - d.LONGEST + 1, address + size):
             self._code.pop(at, None)
+        if self.stretches:
+            self.stretches.clear()
 
     # ---- Running
 
@@ -128,21 +138,32 @@ class Machine:
         self.state.gpr[4] -= 8
         self.memory.write(self.state.gpr[4], self.domain.to_bytes(RETURN, 8))
 
-    def resume(self, limit: int = MAX_STEPS, until: Callable[[int], bool] | None = None) -> None:
-        """Go on until the return, or until `until(address)` holds before an instruction."""
+    def resume(
+        self, limit: int = MAX_STEPS, until: Callable[[int], bool] | None = None, stop: int | None = None
+    ) -> None:
+        """Go on until the return, until `until(address)` holds before an instruction, or until `stop`."""
         state, code = self.state, self._code
         rip, left = state.rip, limit
+        watched = until is not None or self.changes is not None or self.memory.log is not None
+        stretches = None if watched else self.stretches
+        if stretches:
+            stretches.begin()
         try:
             while rip != RETURN:
-                if until is not None and until(rip) and left < limit:
+                if left < limit and (rip == stop or (until is not None and until(rip))):
                     break
                 if not left:
                     raise StepLimit(f"more than {limit} steps; the run stands at {self.image.label_at(rip)}")
+                if stretches and (steps := stretches.advance(rip, stop, left)):
+                    rip, left = state.rip, left - steps
+                    continue
                 left -= 1
                 found = code.get(rip) or self._prepare(rip)
                 target = found[0]()
                 if self.changes is not None:
                     self._record(rip, found[2])
+                if stretches:
+                    stretches.passed(rip)
                 rip = found[1] if target is None else target
         except MachineError as error:
             raise self._explained(error, rip) from error.__cause__
@@ -163,7 +184,13 @@ class Machine:
 
     def instruction(self, address: int) -> d.Instruction:
         """The decoded instruction at an address."""
-        return (self._code.get(address) or self._prepare(address))[3]
+        return self.bound(address)[3]
+
+    def bound(
+        self, address: int
+    ) -> tuple[Callable[[], int | None], int, Callable[[], tuple[Any, ...]], d.Instruction]:
+        """What runs the instruction at an address, the address behind it, what it changes, itself."""
+        return self._code.get(address) or self._prepare(address)
 
     def _prepare(self, rip: int) -> tuple[Any, int, Callable[[], tuple[Any, ...]], d.Instruction]:
         instruction = d.decode(self.image, rip)

@@ -56,6 +56,14 @@ class Symbolic:
         """What numbers are addresses, of which the code must not ask more than every address can tell."""
         self._opaque: dict[Word, int] = {}
 
+    def context(self) -> Any:
+        """All that answers hang on besides expressions."""
+        return (
+            frozenset(self.counters.assumed.items()),
+            self.counters.public,
+            frozenset(self.stand_ins.items()),
+        )
+
     # ---- Linear bodies
 
     def plan(self, key: Any, body: Callable[[Array], Array], size: int) -> Plan:

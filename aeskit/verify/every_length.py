@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeskit.bits import BLOCK
-from aeskit.contracts import ANY, Buffer, Call, Contract
+from aeskit.contracts import ANY, Call, Contract
 from aeskit.machine.counters import Choose, Impossible, Split, Word
-from aeskit.machine.decode import GPR_NAMES
 from aeskit.machine.errors import MachineError
 from aeskit.machine.memory import Region
+from aeskit.verify.arrival import Arrival, differences, wanted
 from aeskit.verify.case_lengths import LONGEST, lengths_of
 from aeskit.verify.proof import FIRST_BUFFER, LENGTH, SAVED, Assumption, Head, Ids, Prover
 
@@ -67,17 +67,6 @@ class Closed:
     def base(self) -> int:
         """The lengths from here to `first` − 1 must be proved from the head on."""
         return self.first - self.stride
-
-
-@dataclass
-class _State:
-    """What a run left when it stood at the head."""
-
-    gpr: list[Any]
-    v: NDArray[Any]
-    k: list[Any]
-    stack: NDArray[Any]
-    regions: dict[str, tuple[int, NDArray[Any]]]
 
 
 @dataclass
@@ -318,22 +307,22 @@ class EveryLength:
             given[name] = inputs(name, stride + length)[stride:]
         return given
 
-    def _arrive(self, head: Head) -> _State:
+    def _arrive(self, head: Head) -> Arrival:
         machine = self.prover.machine
-        machine.resume(self.prover.limit, until=lambda rip: rip == head.address)
+        machine.resume(self.prover.limit, stop=head.address)
         if machine.finished:
             raise _Returns
         state = machine.state
         buffers = [r for r in machine.memory.regions_from(FIRST_BUFFER) if r is not machine.stack]
         regions = {r.name: (r.address, r.data.copy()) for r in buffers}
-        return _State(list(state.gpr), state.v.copy(), list(state.k), machine.stack.data.copy(), regions)
+        return Arrival(list(state.gpr), state.v.copy(), list(state.k), machine.stack.data.copy(), regions)
 
-    def _untouched(self, call: Call, state: _State, placed: dict[str, NDArray[Any]]) -> None:
+    def _untouched(self, call: Call, state: Arrival, placed: dict[str, NDArray[Any]]) -> None:
         for buffer in call.buffers:
             if buffer.moves and (state.regions[buffer.name][1] != placed[buffer.name]).any():
                 raise NotClosed(f"{buffer.name} is written before the loop")
 
-    def _output(self, call: Call, state: _State, stride: int, placed: dict[str, NDArray[Any]]) -> None:
+    def _output(self, call: Call, state: Arrival, stride: int, placed: dict[str, NDArray[Any]]) -> None:
         """The pass wrote the model's first `stride` bytes and nothing else of the data."""
         for buffer in call.buffers:
             if not buffer.moves or not buffer.writable:
@@ -345,7 +334,7 @@ class EveryLength:
             if len(wrong):
                 raise NotClosed(f"{buffer.name}: byte {wrong[0]} of a pass is not what the model says")
 
-    def _same_data(self, after: _State, expected: _State, moving: set[str]) -> None:
+    def _same_data(self, after: Arrival, expected: Arrival, moving: set[str]) -> None:
         for name in moving:
             (was, old), (at, data) = after.regions[name], expected.regions[name]
             skip = at - was
@@ -379,29 +368,6 @@ class EveryLength:
             if (wanted(a)[stride if a.moves else 0 :] != wanted(b)).any():
                 return False
         return True
-
-
-def wanted(buffer: Buffer) -> Any:
-    """What a buffer must hold after the call."""
-    return buffer.data if buffer.expected is None else buffer.expected
-
-
-def differences(one: _State, two: _State, moving: set[str]) -> Iterator[str]:
-    """Registers that differ, and buffers as ``[name]`` but for source and destination."""
-    for name, (_, data) in one.regions.items():
-        if name not in moving and (data != two.regions[name][1]).any():
-            yield f"[{name}]"
-    for at in np.unique(np.flatnonzero(one.stack != two.stack) // 8):
-        yield f"stack {at}"
-    for number, name in enumerate(GPR_NAMES):
-        if one.gpr[number] != two.gpr[number]:
-            yield name
-    lanes = (one.v != two.v).reshape(32, 4, 16).any(-1)
-    yield from (f"zmm{number}[{lane}]" for number, lane in np.argwhere(lanes))
-    for number in range(8):
-        x, y = one.k[number], two.k[number]
-        if (isinstance(x, int) or isinstance(y, int)) and x is not y and x != y:
-            yield f"k{number}"
 
 
 __all__ = ["LONGEST", "SAVED", "Closed", "EveryLength", "NotClosed"]

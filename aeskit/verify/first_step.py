@@ -11,7 +11,7 @@ from aeskit.machine.counters import Choose, Split
 from aeskit.machine.decode import Vector
 from aeskit.machine.errors import MachineError
 from aeskit.machine.run import RETURN
-from aeskit.verify.every_length import wanted
+from aeskit.verify.arrival import wanted
 from aeskit.verify.proof import FIRST_BUFFER, Assumption, Proof, Prover
 
 LANE = 16

@@ -108,6 +108,7 @@ class Pair:
     def _begin(self) -> None:
         self.one = Prover(self.image, limit=STEPS)
         self.other = Prover(self.changed, self.one.domain, limit=STEPS)
+        self.other.machine.stretches = None  # its code changes from run to run
         self.steps = 0
 
     def run(

@@ -23,6 +23,7 @@ from aeskit.machine.gf2 import keep
 from aeskit.machine.loader import Image
 from aeskit.machine.memory import Region
 from aeskit.machine.run import MAX_STEPS, STACK_SIZE, STACK_TOP, Machine
+from aeskit.machine.stretches import Stretches
 from aeskit.machine.symbolic import Symbolic
 from aeskit.verify.symbolic_models import SymbolicModel
 
@@ -123,6 +124,7 @@ class Prover:
     def __post_init__(self) -> None:
         """The machine and the model share the domain."""
         self.machine = Machine(self.image, domain=self.domain)
+        self.machine.stretches = self.stretches = Stretches(self.machine)
         bottom = STACK_TOP - STACK_SIZE
         self.domain.addresses = Addresses(FIRST_BUFFER, BUFFER_STEP, BUFFERS, bottom, STACK_TOP)
         self.model = SymbolicModel(self.domain)
@@ -186,7 +188,7 @@ class Prover:
         try:
             self.machine.start(function)
             if head is not None:
-                self.machine.resume(self.limit, until=lambda rip: rip == head.address)
+                self.machine.resume(self.limit, stop=head.address)
                 if self.machine.finished:
                     return [f"the run does not come to the loop at {head.address:#x}"]
                 changed = list(self.forget(head, call))
@@ -318,6 +320,11 @@ class Prover:
         state.k[:] = [UnsetMask()] * 8  # type: ignore[list-item]
         state.gpr[:] = [*self._gpr[:4], state.gpr[4], *self._gpr[5:]]
         self._unset_flags("the flags at entry")
+        self.stretches.by_length = {
+            GPR_NAMES[register]
+            for register, value in zip(ARGUMENTS, call.registers, strict=False)
+            if isinstance(value, int)
+        }
         for number, value in enumerate(call.registers):
             whole = isinstance(value, Length) and length is not None
             self._argument(number, length if whole else value, addresses)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import re
@@ -27,8 +28,10 @@ from aeskit.verify.proof import Proof, Prover
 
 T = TypeVar("T")
 
-CHUNK = 24
-"""Lengths that a worker takes at a time, all functions of one key size together."""
+CHUNK = 256
+"""Lengths that a worker takes at a time, of one function and key size: what they share is computed once."""
+YOUNG = 200_000
+"""Objects after which the garbage collector looks at the new ones: what a proof makes, it keeps."""
 LARGE = 4_000_000
 """Expressions after which a worker starts a new table."""
 
@@ -171,15 +174,19 @@ def own(names: Iterable[str] = ()) -> list[Target]:
 
 
 def jobs(targets: Sequence[Target], lengths: Sequence[int], key_sizes: Sequence[int], code: str) -> list[Job]:
-    """The work cut into pieces; functions without a length go alone."""
+    """The work cut into pieces, a function and a key size each; functions without a length go alone."""
+    of_function: dict[str, list[Target]] = {}
+    for target in targets:
+        of_function.setdefault(target.function, []).append(target)
     out = []
     for key_size in key_sizes:
-        plain = tuple(t for t in targets if not t.promise().has_length)
-        if plain:
-            out.append(Job(plain, (0,), key_size, (False,), code=code))
-        rest = tuple(t for t in targets if t.promise().has_length)
-        for at in range(0, len(lengths) if rest else 0, CHUNK):
-            out.append(Job(rest, tuple(lengths[at : at + CHUNK]), key_size, code=code))
+        for group in of_function.values():
+            plain = tuple(t for t in group if not t.promise().has_length)
+            if plain:
+                out.append(Job(plain, (0,), key_size, (False,), code=code))
+            rest = tuple(t for t in group if t.promise().has_length)
+            for at in range(0, len(lengths) if rest else 0, CHUNK):
+                out.append(Job(rest, tuple(lengths[at : at + CHUNK]), key_size, code=code))
     return out
 
 
@@ -286,6 +293,7 @@ def _code(targets: Sequence[Target]) -> str:
 
 def close_job(job: Job) -> list[Closed]:
     """Close the loop of one function for all its contracts."""
+    gc.set_threshold(YOUNG)
     prover, out = _prover(job), []
     for target in job.targets:
         contract = target.promise()
@@ -343,6 +351,7 @@ def _prover(job: Job) -> Prover:
 
 def work(job: Job) -> list[Proof]:
     """Do one job in this process."""
+    gc.set_threshold(YOUNG)
     prover, failed = _prover(job), set()
     out: list[Proof] = []
     for target, contract, asked, loop in job.proofs():

@@ -15,20 +15,37 @@ from aeskit.models import aes
 from aeskit.models.arithmetic import Arithmetic
 from aeskit.trace import Note
 
-KEPT_SUMS = 100_000
+KEPT = 64 << 20
+"""Bytes of one kind of result that are remembered, about."""
 
 Ids = NDArray[np.int64]
+
+
+class _Known(dict[Any, Ids]):
+    """Results by what they are of; emptied where they have become too many."""
+
+    size = 0
+
+    def keep(self, key: Any, ids: Ids) -> Ids:
+        """Remember a result and give it back; the key is about as large."""
+        self.size += 2 * ids.nbytes + 200
+        if self.size > KEPT:
+            self.clear()
+            self.size = 0
+        self[key] = ids
+        return ids
 
 
 class SymbolicModel(Arithmetic[Ids]):
     """A string is an int64 array of ids of the domain's expressions."""
 
+    run = 16
+    """Messages of other lengths have the same runs, which are remembered as a whole."""
+
     def __init__(self, domain: Symbolic) -> None:
         """Compute in the domain that the machine runs in, so that equal means the same id."""
         self.domain = domain
-        self._blocks: dict[Any, Ids] = {}
-        self._sequences: dict[tuple[bytes, int], Ids] = {}
-        self._sums: dict[tuple[bytes, bytes], Ids] = {}
+        self._blocks, self._sums, self._sequences = _Known(), _Known(), _Known()
 
     def string(self, data: bytes) -> Ids:
         """Constants."""
@@ -54,11 +71,7 @@ class SymbolicModel(Arithmetic[Ids]):
         """Byte by byte; remembered."""
         key = (left.tobytes(), right.tobytes())
         found = self._sums.get(key)
-        if found is None:
-            if len(self._sums) > KEPT_SUMS:
-                self._sums.clear()
-            found = self._sums[key] = self.domain.xor(left, right)
-        return found
+        return self._sums.keep(key, self.domain.xor(left, right)) if found is None else found
 
     def sub_bytes(self, string: Ids) -> Ids:
         """An atom for each byte."""
@@ -82,37 +95,47 @@ class SymbolicModel(Arithmetic[Ids]):
         """INVCIPHER, remembered."""
         return self._remembered(aes.inv_cipher, w, string, note, name)
 
-    def _remembered(self, cipher: Any, w: Sequence[Ids], block: Ids, note: Note | None, name: str) -> Ids:
-        key = (cipher, w[0].tobytes(), len(w), block.tobytes())
-        found = None if note else self._blocks.get(key)
-        if found is None:
-            found = self._blocks[key] = cipher(self, block, w, note, name)
-        return found
+    def _remembered(self, cipher: Any, w: Sequence[Ids], string: Ids, note: Note | None, name: str) -> Ids:
+        if note:
+            return np.asarray(cipher(self, string, w, note, name))
+        key = (cipher, *[round_key.tobytes() for round_key in w], string.tobytes())
+        found = self._blocks.get(key)
+        if found is not None:
+            return found
+        if len(string) == BLOCK:
+            return self._blocks.keep(key, cipher(self, string, w))
+        blocks = [self.block(string, j) for j in range(len(string) // BLOCK)]
+        return self._blocks.keep(key, self.join(*[self._remembered(cipher, w, b, None, "") for b in blocks]))
+
+    def powers(self, block: Ids, count: int) -> Ids:
+        """Remembered, and continued where more are asked for."""
+        return self._grown(("powers", block.tobytes()), block, count, lambda last, j: self.mul_alpha(last))
 
     def counters(self, block: Ids, count: int) -> Ids:
         """A carry out of the low quadword is asked of what is assumed about it, and may split the run.
 
-        Where nothing is assumed the sequence is remembered.
+        Remembered as `powers` are, under what is assumed.
         """
         if count == 1:
             return block
-        if self.domain.counters.assumed:
-            return self._sequence(block, count)
-        key = (block.tobytes(), count)
-        found = self._sequences.get(key)
-        if found is None:
-            if len(self._sequences) > KEPT_SUMS:
-                self._sequences.clear()
-            found = self._sequences[key] = self._sequence(block, count)
-        return found
-
-    def _sequence(self, block: Ids, count: int) -> Ids:
         words = self.domain.counters
         high, low = (tuple(block[at : at + 8][::-1].tolist()) for at in (0, 8))
-        out: list[Word] = []
-        for j in range(count):
-            out += [self._upper(high, low, j)[::-1], words.add(low, j)[::-1]]
-        return np.array(out, np.int64).reshape(-1)
+        key = (block.tobytes(), words.bounds(words.origin(low)[0]), words.public)
+
+        def following(last: Ids, j: int) -> Ids:
+            return np.array([*self._upper(high, low, j)[::-1], *words.add(low, j)[::-1]], np.int64)
+
+        return self._grown(key, block, count, following)
+
+    def _grown(self, key: Any, first: Ids, count: int, following: Callable[[Ids, int], Ids]) -> Ids:
+        """`count` blocks, of which block j comes from the one before it."""
+        found = self._sequences.get(key)
+        if found is None or len(found) < BLOCK * count:
+            blocks = [first] if found is None else [found]
+            for j in range(sum(map(len, blocks)) // BLOCK, count):
+                blocks.append(following(blocks[-1][-BLOCK:], j))
+            found = self._sequences.keep(key, np.concatenate(blocks))
+        return found[: BLOCK * count]
 
     def _upper(self, high: Word, low: Word, j: int) -> Word:
         """The upper quadword of a counter + j; the carry stays undecided where it can."""

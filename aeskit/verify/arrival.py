@@ -1,0 +1,47 @@
+"""The machine where it stands at a loop's head, and in what two such states differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aeskit.contracts import Buffer
+from aeskit.machine.decode import GPR_NAMES
+
+
+@dataclass
+class Arrival:
+    """What a run left when it stood at the head."""
+
+    gpr: list[Any]
+    v: NDArray[Any]
+    k: list[Any]
+    stack: NDArray[Any]
+    regions: dict[str, tuple[int, NDArray[Any]]]
+
+
+def wanted(buffer: Buffer) -> Any:
+    """What a buffer must hold after the call."""
+    return buffer.data if buffer.expected is None else buffer.expected
+
+
+def differences(one: Arrival, two: Arrival, moving: set[str]) -> Iterator[str]:
+    """Registers that differ, and buffers as ``[name]`` but for source and destination."""
+    for name, (_, data) in one.regions.items():
+        if name not in moving and (data != two.regions[name][1]).any():
+            yield f"[{name}]"
+    for at in np.unique(np.flatnonzero(one.stack != two.stack) // 8):
+        yield f"stack {at}"
+    for number, name in enumerate(GPR_NAMES):
+        if one.gpr[number] != two.gpr[number]:
+            yield name
+    lanes = (one.v != two.v).reshape(32, 4, 16).any(-1)
+    yield from (f"zmm{number}[{lane}]" for number, lane in np.argwhere(lanes))
+    for number in range(8):
+        x, y = one.k[number], two.k[number]
+        if (isinstance(x, int) or isinstance(y, int)) and x is not y and x != y:
+            yield f"k{number}"
