@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from _thread import allocate_lock, start_new_thread
-from collections.abc import Callable
 from numbers import Integral
 from threading import Lock
 from typing import Any
@@ -139,17 +137,17 @@ class Cipher:
     ) -> None:
         length, room = len(source), len(destination)
         cipher = self._cipher
-        if threads == 1 and type(first) is type(size) is type(threads) is int:
+        if type(first) is type(size) is type(threads) is int and 0 < threads <= MAX_THREADS:
             try:
                 if not lib.core_xts_sectors(
-                    cipher, way, source, length, destination, room, first, size, 0, 1
+                    cipher, way, source, length, destination, room, first, size, threads
                 ):
                     return
             except OverflowError:
                 pass  # what was refused is said below
         first, size = _sector_number(first, "first_sector"), _sector_size(size, cipher.limit)
-        call, parts = (cipher, way, source, length, destination, room, first, size), _thread_count(threads)
-        refusal = _at_once(lambda part: lib.core_xts_sectors(*call, part, parts), parts)
+        call = (cipher, way, source, length, destination, room, first, size, _thread_count(threads))
+        refusal = lib.core_xts_sectors(*call)
         if refusal == lib.REFUSED_PARTIAL_SECTOR:
             raise ValueError(f"data must be a multiple of the sector size, {size} bytes, not {length}")
         if refusal == lib.REFUSED_SECTOR_NUMBER:
@@ -220,25 +218,6 @@ class DataUnit:
         if refusal:
             whole = self.position + length if refusal == lib.REFUSED_LONG else length
             raise refuse(refusal, whole, room)
-
-
-def _at_once(run: Callable[[int], int], parts: int) -> int:
-    """What `run` gives for part 0, here; the other parts in threads, which nobody waits for to begin."""
-    ended = [allocate_lock() for _ in range(1, parts)]
-
-    def elsewhere(part: int) -> None:
-        try:
-            run(part)
-        finally:
-            ended[part - 1].release()
-
-    for part, lock in enumerate(ended, 1):
-        lock.acquire()
-        start_new_thread(elsewhere, (part,))
-    result = run(0)
-    for lock in ended:
-        lock.acquire()
-    return result
 
 
 def _way(unit: Implementation) -> Any:

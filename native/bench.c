@@ -49,7 +49,7 @@ void bench_pass(uintptr_t clock, uint64_t iterations, uintptr_t function, const 
 void bench_batch(const struct bench_xts *bench, const uint8_t *source, uint8_t *destination, size_t length,
                  uint64_t sector_size)
 {
-    core_xts_sectors(bench->cipher, &bench->way, source, length, destination, length, 0, sector_size, 0, 1);
+    core_xts_sectors(bench->cipher, &bench->way, source, length, destination, length, 0, sector_size, 1);
 }
 
 void bench_sequence(struct bench_xts *bench, const uint8_t *source, uint8_t *destination, size_t length)

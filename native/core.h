@@ -90,15 +90,14 @@ int core_ctr_stream(chain_function function, const struct aes_key *key, struct c
                     const uint8_t *source, size_t length, uint8_t *destination, size_t room);
 
 /* A data unit; a piece of one, of which only the last may end in a partial block; consecutive data units, the sector's
-   number little-endian in the low 8 bytes of each tweak, of which a call does one of `parts` equal parts, numbered from
-   0, so that several threads can share them. */
+   number little-endian in the low 8 bytes of each tweak, shared by so many `threads`. */
 int core_xts(struct xts_cipher *cipher, const struct xts_way *way, const uint8_t *source, size_t length,
              uint8_t *destination, size_t room, const uint8_t tweak[16]);
 int core_xts_piece(const struct xts_cipher *cipher, const struct xts_way *way, const uint8_t *source, size_t length,
                    uint8_t *destination, size_t room, struct xts_unit *unit, int last);
 int core_xts_sectors(const struct xts_cipher *cipher, const struct xts_way *way, const uint8_t *source, size_t length,
-                     uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size, uint64_t part,
-                     uint64_t parts);
+                     uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size,
+                     uint64_t threads);
 
 /* For bench_pass, calls of integers: `length` bytes of sectors by core_xts_sectors; the next sector, of `length` bytes,
    by core_xts. */

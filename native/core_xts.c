@@ -2,6 +2,8 @@
 
 #include "boundary.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BATCH 64 /* sectors of any size whose IVs are encrypted together */
@@ -145,9 +147,58 @@ static void sector_rows(const struct xts_cipher *cipher, sectors_function functi
     clear(tweaks, sizeof tweaks);
 }
 
+/* The sectors of one thread. */
+struct share {
+    const struct xts_cipher *cipher;
+    const struct xts_way *way;
+    struct sectors sectors;
+    pthread_t thread;
+    int begun;
+};
+
+static void *run_share(void *argument)
+{
+    const struct share *share = argument;
+    if (share->way->sectors && share->sectors.size % UNIT == 0)
+        sector_rows(share->cipher, share->way->sectors, &share->sectors);
+    else
+        each_sector(share->cipher, share->way->unit, &share->sectors);
+    return NULL;
+}
+
+/* Part `part` of `parts` that are as equal as whole sectors can be. */
+static struct sectors part_of(const struct sectors *all, uint64_t part, uint64_t parts)
+{
+    uint64_t each = all->count / parts, longer = all->count % parts;
+    uint64_t begin = each * part + (part < longer ? part : longer), at = begin * all->size;
+    return (struct sectors){all->source + at, all->destination + at, all->size, all->first + begin,
+                            each + (part < longer)};
+}
+
+/* In threads of C: those of an interpreter would wait for each other to begin. One that cannot be had is done without. */
+static void in_threads(const struct share *all, uint64_t threads)
+{
+    struct share *shares = calloc(threads, sizeof *shares), whole = *all;
+    if (!shares) {
+        run_share(&whole);
+        return;
+    }
+    for (uint64_t i = threads; i-- > 0;) {
+        shares[i] = whole;
+        shares[i].sectors = part_of(&whole.sectors, i, threads);
+        shares[i].begun = i && !pthread_create(&shares[i].thread, NULL, run_share, &shares[i]);
+    }
+    for (uint64_t i = 0; i < threads; i++)
+        if (!shares[i].begun)
+            run_share(&shares[i]);
+    for (uint64_t i = 0; i < threads; i++)
+        if (shares[i].begun)
+            pthread_join(shares[i].thread, NULL);
+    free(shares);
+}
+
 int core_xts_sectors(const struct xts_cipher *cipher, const struct xts_way *way, const uint8_t *source, size_t length,
-                     uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size, uint64_t part,
-                     uint64_t parts)
+                     uint8_t *destination, size_t room, uint64_t first_sector, uint64_t sector_size, uint64_t threads)
 {
     if (sector_size < BLOCK)
         return REFUSED_SHORT;
@@ -155,18 +206,18 @@ int core_xts_sectors(const struct xts_cipher *cipher, const struct xts_way *way,
         return REFUSED_LONG;
     if (length % sector_size)
         return REFUSED_PARTIAL_SECTOR;
-    uint64_t sectors = length / sector_size, longer = sectors % parts;
+    uint64_t sectors = length / sector_size;
     if (sectors && first_sector > UINT64_MAX - (sectors - 1))
         return REFUSED_SECTOR_NUMBER;
     int refusal = check_buffers(source, length, destination, room);
     if (refusal)
         return refusal;
-    uint64_t begin = sectors / parts * part + (part < longer ? part : longer), at = begin * sector_size;
-    struct sectors mine = {source + at, destination + at, sector_size, first_sector + begin,
-                           sectors / parts + (part < longer)};
-    if (way->sectors && sector_size % UNIT == 0)
-        sector_rows(cipher, way->sectors, &mine);
+    struct share all = {.cipher = cipher, .way = way, .sectors = {source, destination, sector_size, first_sector, sectors}};
+    if (threads > sectors)
+        threads = sectors;
+    if (threads > 1)
+        in_threads(&all, threads);
     else
-        each_sector(cipher, way->unit, &mine);
+        run_share(&all);
     return ACCEPTED;
 }

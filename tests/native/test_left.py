@@ -53,12 +53,12 @@ def test_no_iv_or_chain_is_left(name, function, mode, rest):
     [
         ("core_xts", "xts_encrypt_aesni_avx", None, [IV]),
         ("core_xts", "xts_decrypt_vaes_avx2", None, [IV]),
-        ("core_xts_sectors", "xts_encrypt_aesni_avx", None, [FIRST, 512, 0, 1]),
+        ("core_xts_sectors", "xts_encrypt_aesni_avx", None, [FIRST, 512, 1]),
         (
             "core_xts_sectors",
             "xts_encrypt_vaes_avx512_512",
             "xts_sectors_encrypt_vaes_avx512_512",
-            [FIRST, 512, 0, 1],
+            [FIRST, 512, 1],
         ),
     ],
 )
