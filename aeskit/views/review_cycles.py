@@ -18,7 +18,7 @@ LENGTHS = (16, 64, 128, 256, 512, 1024, 4096)
 TOPIC = "cycles"
 CAVEAT = (
     "Independent calls, everything in the first-level cache, core cycles. The limit is of "
-    "independent blocks: AES rounds alone, in the widest register that the code uses."
+    "independent blocks: AES rounds alone, in the fastest width up to its widest register."
 )
 LIMIT_PASSES = 30
 
