@@ -141,7 +141,7 @@ class Machine:
     def resume(
         self, limit: int = MAX_STEPS, until: Callable[[int], bool] | None = None, stop: int | None = None
     ) -> None:
-        """Go on until the return, until `until(address)` holds before an instruction, or until `stop`."""
+        """Go on until the return, until `until(address)`, asked before every instruction, or until `stop`."""
         state, code = self.state, self._code
         rip, left = state.rip, limit
         watched = until is not None or self.changes is not None or self.memory.log is not None
@@ -150,7 +150,7 @@ class Machine:
             stretches.begin()
         try:
             while rip != RETURN:
-                if left < limit and (rip == stop or (until is not None and until(rip))):
+                if (rip == stop or (until is not None and until(rip))) and left < limit:
                     break
                 if not left:
                     raise StepLimit(f"more than {limit} steps; the run stands at {self.image.label_at(rip)}")
