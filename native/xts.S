@@ -75,8 +75,8 @@
 .endm
 
 .macro block direction, x, tweak
-        vxor xspare, \tweak, [rdi]
-        vxor \x, \x, xspare
+        vxor \x, \x, [rdi]
+        vxor \x, \x, \tweak
         aes_block_middle \direction, \x, r10, rax
         vxor xspare, \tweak, [r10]
         aes_last \direction, xspare, \x
@@ -139,6 +139,8 @@ function \name
         vmovdqu xdata0, [rsi]
         block \direction, xdata0, xtweak0
         vmovdqu [rdx], xdata0
+        test r8, r8
+        jz .L\name\()_return
         double xtweak0, xtweak0, xspare
         jmp .L\name\()_write_back
 

@@ -19,7 +19,7 @@ NATIVE = Path(__file__).parents[2] / "native"
         ("ecb", "ecb_encrypt_aesni_avx", "ecb_encrypt", 128),
         ("cbc", "cbc_encrypt_aesni_avx", "cbc_encrypt", 16),
         ("cbc", "cbc_decrypt_vaes_avx2", "cbc_decrypt", 256),
-        ("xts", "xts_decrypt_vaes_avx512_256", "xts_decrypt_update", 256),
+        ("xts", "xts_decrypt_vaes_avx512_256", "xts_decrypt_update", 128),
     ],
 )
 def test_a_main_loop_closes_and_the_lengths_below_it_are_proved(file, function, contract, stride):
