@@ -12,7 +12,7 @@ from aeskit.machine.loader import Image
 from aeskit.machine.lockstep import Lockstep, lockstep
 from aeskit.machine.silicon import Silicon
 from aeskit.verify.calls import Given, prepare
-from aeskit.verify.proofs import Target, follow
+from aeskit.verify.proofs import Target, end, follow
 
 ENGINES = ("auto", "silicon", "emulator")
 
@@ -94,10 +94,9 @@ def _image(target: Target) -> Image:
 
 def every(jobs: list[tuple[Target, tuple[int, ...]]], engine: str, workers: int | None) -> Iterator[Beside]:
     """Run them all in processes, by default one a core; in the order in which they end."""
-    with ProcessPoolExecutor(workers, initializer=follow) as pool:
-        waiting = [pool.submit(run, target, lengths, engine) for target, lengths in jobs]
-        try:
-            for done in as_completed(waiting):
-                yield done.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    pool = ProcessPoolExecutor(workers, initializer=follow)
+    try:
+        for done in as_completed([pool.submit(run, target, lengths, engine) for target, lengths in jobs]):
+            yield done.result()
+    finally:
+        end(pool)

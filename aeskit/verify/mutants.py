@@ -224,7 +224,7 @@ def _pool(
                 spent[process] = seconds
                 yield from outcomes
     finally:
-        mutants_proofs.end(pool)
+        proofs.end(pool)
 
 
 # ---- For sets of vectors ----------------------------------------------------------------------------------

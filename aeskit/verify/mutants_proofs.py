@@ -153,13 +153,6 @@ def _compared(reach: Reach, address: int) -> frozenset[int]:
     return frozenset(lengths[0] for lengths, _ in every[:: max(1, -(-len(every) // COMPARED))])
 
 
-def end(pool: ProcessPoolExecutor) -> None:
-    """End its processes; what they are at is not waited for."""
-    for process in list((pool._processes or {}).values()):
-        process.terminate()
-    pool.shutdown(wait=False, cancel_futures=True)
-
-
 class _Workers:
     """Processes with a `Pair` each; with one worker this process, without another."""
 
@@ -174,7 +167,7 @@ class _Workers:
 
     def __exit__(self, *_: object) -> None:
         if self._pool:
-            end(self._pool)
+            proofs.end(self._pool)
         _PAIRS.clear()
 
     def submit(

@@ -315,12 +315,17 @@ def _run(task: Callable[[Job], list[T]], pieces: list[Job], workers: int | None)
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
                 yield future.result()
-    except BaseException:  # Ctrl-C too: what runs is not waited for
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
+    except BaseException:  # Ctrl-C too
+        end(pool)
         raise
     pool.shutdown()
+
+
+def end(pool: ProcessPoolExecutor) -> None:
+    """End its processes; what they are at is not waited for."""
+    for process in list((pool._processes or {}).values()):
+        process.terminate()
+    pool.shutdown(wait=False, cancel_futures=True)
 
 
 def follow() -> None:
