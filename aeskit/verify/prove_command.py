@@ -25,6 +25,8 @@ MOST = 1 << 16
 """Bytes of the longest length."""
 EXPLAINED = 3
 """Targets of which a counterexample is looked for."""
+EVERY, ASKED = "every length", "asked lengths only"
+"""What a proof by induction says, and what proofs length by length do."""
 
 
 def targets(
@@ -83,8 +85,13 @@ def prove(
     file: str | None,
     console: Console | None = None,
     every: bool = False,
+    everything: bool = False,
 ) -> int:
-    """Prove and show; 0 where everything is proved, 1 where something is not. With `every`, every length."""
+    """Prove and show; 0 where everything is proved, 1 where something is not. With `every`, every length.
+
+    Then what has a proof length by length alone is not proved as asked, unless `everything` is asked of our
+    own functions, which is as much as each contract can have.
+    """
     console = console or Console()
     columns = (
         TextColumn("prove"),
@@ -113,20 +120,49 @@ def prove(
         for also in sorted({t.promise().also for t in others}):
             some = [t for t in others if t.promise().also == also]
             found += proofs.prove(some, sorted({*which, *also}), key_sizes, workers, cache, told)
-    show(found, time.monotonic() - began, console)
+    scopes = scope(asked, closed)
+    show(found, time.monotonic() - began, console, scopes if every else None)
     show_refuted(found, asked, console)
     if every:
         show_loops(closed, console)
+        show_asked_only(found, scopes, console)
     left = unasked(asked, which, key_sizes, found)
     for line in left:
         console.print(line, markup=False, highlight=False)
     if file:
         rows = [proof.__dict__ | {"proved": proof.proved} for proof in found]
         loops = [raw_loop(loop) for loop in closed]
-        document = {"aeskit_proofs": 1, "proofs": rows, "loops": loops}
+        lengths_of = [{"function": f, "contract": c, "lengths": word} for (f, c), word in scopes.items()]
+        document = {"aeskit_proofs": 1, "scope": lengths_of, "proofs": rows, "loops": loops}
         Path(file).write_text(json.dumps(document, indent=1), encoding="utf-8")
     failed = any(not proof.proved for proof in found) or any(c.findings for c in closed)
-    return 0 if found and not failed and not left else 1
+    short = every and not everything and ASKED in scopes.values()
+    return 0 if found and not failed and not left and not short else 1
+
+
+def scope(asked: list[Target], closed: list[Closed]) -> dict[tuple[str, str], str]:
+    """By function and contract, of those with a length: `EVERY` where each of its loops is closed."""
+    out = {}
+    for target in asked:
+        contract = target.promise()
+        if contract.has_length:
+            loops = [c for c in closed if (c.function, c.contract) == (target.function, contract.name)]
+            whole = bool(loops) and not any(loop.findings for loop in loops)
+            out[target.function, contract.name] = EVERY if whole else ASKED
+    return out
+
+
+def show_asked_only(found: list[Proof], scopes: dict[tuple[str, str], str], console: Console) -> None:
+    """A line for each function that is not proved for every length, though that was asked."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for (function, contract), word in scopes.items():
+        if word == ASKED:
+            names[function].append(contract)
+    for function, held in names.items():
+        sizes = sorted({p.length for p in found if p.function == function and p.contract in held})
+        span = f"{sizes[0]} to {sizes[-1]} bytes" if sizes else "no length"
+        text = f"NOT every length, {ASKED}: {function} ({', '.join(held)}): {span}"
+        console.print(text, style="bold yellow", markup=False, highlight=False)
 
 
 def unasked(asked: list[Target], which: list[int], key_sizes: list[int], found: list[Proof]) -> list[str]:
@@ -198,8 +234,13 @@ def carried(names: tuple[str, ...]) -> str:
     return ", ".join([*registers, *([f"{8 * stack} bytes of the stack"] if stack else [])])
 
 
-def show(found: list[Proof], seconds: float, console: Console) -> None:
-    """A row a function, then the findings."""
+def show(
+    found: list[Proof],
+    seconds: float,
+    console: Console,
+    scopes: dict[tuple[str, str], str] | None = None,
+) -> None:
+    """A row a function, then the findings; `scopes` where every length was asked."""
     table = Table("function and contracts", "bytes", "key bits", "proofs", "cases", "result")
     groups: dict[str, list[Proof]] = defaultdict(list)
     for proof in found:
@@ -209,6 +250,9 @@ def show(found: list[Proof], seconds: float, console: Console) -> None:
         names = "\n".join(f"  {name}" for name in sorted({p.contract for p in rows}))
         sizes, bad = sorted({p.length for p in rows}), [p for p in rows if not p.proved]
         span = "" if sizes == [0] else f"{sizes[0]} to {sizes[-1]}"
+        words = {word for (name, _), word in (scopes or {}).items() if name == function}
+        if words:
+            span = "every" if words == {EVERY} else f"[yellow]{span} only[/]"
         result = f"[red]{len(bad)} not proved[/]" if bad else "[green]proved[/]"
         counts = str(len(rows)), str(sum(p.cases for p in rows))
         table.add_row(escape(f"{function}\n{names}"), span, bits, *counts, result)
@@ -219,15 +263,30 @@ def show(found: list[Proof], seconds: float, console: Console) -> None:
     if len(wrong) > SHOWN:
         console.print(f"and {len(wrong) - SHOWN} more")
     if found and not wrong:
-        console.print(f"{sentence(found)} {len(found)} proofs, {seconds:.0f} s.")
+        console.print(f"{sentence(found, scopes)} {len(found)} proofs, {seconds:.0f} s.")
 
 
-def sentence(found: list[Proof]) -> str:
-    """What is proved, where all is: the key sizes and layouts are named."""
+def sentence(found: list[Proof], scopes: dict[tuple[str, str], str] | None = None) -> str:
+    """What is proved, where all is: the key sizes, layouts and lengths are named."""
     bits = _listed([str(8 * n) for n in sorted({p.key_size for p in found})])
     layouts = _listed([LAYOUTS[layout] for layout in sorted({p.in_place for p in found})])
-    data = f" and all data of these lengths, {layouts}," if any(p.length for p in found) else ","
+    buffers = "buffers apart or equal" if any(p.in_place for p in found) else "buffers apart"
+    data = (
+        f" and all data of {_lengths(scopes)}, {layouts} ({buffers}),"
+        if any(p.length for p in found)
+        else ","
+    )
     return f"Proved: for every key of {bits} bits, every tweak, IV and counter{data} in this code."
+
+
+def _lengths(scopes: dict[tuple[str, str], str] | None) -> str:
+    words = list((scopes or {}).values())
+    if EVERY not in words:
+        return "these lengths"
+    if ASKED not in words:
+        return "every length below 2^40 bytes"
+    few, all_ = words.count(ASKED), len(words)
+    return f"every length below 2^40 bytes, but of {ASKED} for {few} of {all_} promises"
 
 
 def _listed(words: list[str]) -> str:

@@ -163,7 +163,33 @@ def test_what_was_proved_names_key_sizes_and_layouts():
     said = prove_command.sentence(found)
     assert "every key of 128, 192 and 256 bits" in said
     assert "out of place and in place" in said
+    assert "out of place and in place (buffers apart or equal)" in said
+    assert "of these lengths" in said
     assert "in place" not in prove_command.sentence([Proof("f", "keys", 0, 16, False)])
+    every, asked = prove_command.EVERY, prove_command.ASKED
+    said = prove_command.sentence(found, {("f", "ctr"): every})
+    assert "all data of every length below 2^40 bytes, out of place" in said
+    said = prove_command.sentence(found, {("f", "ctr"): every, ("g", "ctr"): asked})
+    assert "but of asked lengths only for 1 of 2 promises" in said
+
+
+def test_what_has_no_induction_is_told_wherever_every_length_was_asked(tmp_path, monkeypatch):
+    name, out = "cbc_streams_encrypt_aesni_avx", tmp_path / "out.json"
+    more = ("--every-length", "--lengths", "0-32", "--no-cache", "--json", out)
+    both = (*proofs.own(["cbc_encrypt_aesni_avx"]), *proofs.own([name]))
+    status, said = run_prove(name, *more)
+    assert status == 1
+    assert f"NOT every length, asked lengths only: {name} (cbc_streams_1, cbc_streams_2" in said
+    assert "0 to 32 only" in said
+    assert {row["lengths"] for row in json.loads(out.read_text())["scope"]} == {"asked lengths only"}
+    monkeypatch.setattr(proofs, "own", lambda names=(): list(both))
+    status, said = run_prove("--all", *more)
+    assert status == 0
+    assert "NOT every length" in said
+    assert "asked lengths only for 3 of 4 promises" in said
+    words = [row["lengths"] for row in json.loads(out.read_text())["scope"]]
+    assert sorted(words) == ["asked lengths only"] * 3 + ["every length"]
+    assert run_prove("--all", "--lengths", "0-16", "--no-cache")[0] == 0
 
 
 @pytest.mark.parametrize(
