@@ -310,3 +310,10 @@ def test_a_finding_is_told_without_addresses_of_buffers():
 def test_verdicts_are_words():
     assert Line("a", TOLD, "b", "c").verdict in (HOLDS, FAILS, OPEN, TOLD)
     assert Cell("c", 128, False, 16).proved
+
+
+def test_a_result_that_clean_upper_halves_put_right_is_told_so():
+    line = reviewed("wide_flags").line("proof")
+    assert line.verdict == FAILS
+    assert line.text.endswith("; it is with clean upper halves of 32-bit arguments")
+    assert "clean" not in reviewed("wrong_at_33").line("proof").text

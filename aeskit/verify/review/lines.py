@@ -63,8 +63,11 @@ def _proof(known: Known) -> Line:
     wrong, stopped = proved.of(matrix, "result"), [c for c in matrix if not proved.complete(c)]
     evidence = f"{count(len(matrix), 'proof')} over GF(2): {_matrix_text(matrix)}"
     if wrong or runs:
-        at = f" at {spans([cell.length for cell in wrong])} bytes" if wrong else " in runs"
+        at = f" at {spans([cell.length for cell in wrong])} bytes" if wrong else " in recorded runs"
         text = f"the result is not the model's{at}"
+        said = known.runs.of("result")
+        if not wrong and all(one.call in known.runs.cleaned for one in said):
+            text += "; it is with clean upper halves of 32-bit arguments"
         details = (*proved.details(wrong, "result"), *known.counterexample, *runs)
         return Line(topic, FAILS, text, evidence, PROOF_CAVEAT, details)
     if not stopped:

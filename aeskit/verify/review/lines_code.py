@@ -83,7 +83,8 @@ def unwind(known: Known) -> Line:
     if table.missing:
         return Line(topic, OPEN, "not read", f".eh_frame: {table.missing}", caveat)
     if not table.rows:
-        return Line(topic, TOLD, "none covers the function", "the file's .eh_frame", caveat)
+        evidence = "the file's .eh_frame" if table.present else "the file has no .eh_frame"
+        return Line(topic, TOLD, "none covers the function", evidence, caveat)
     ran = f"{count(table.checked, 'instruction')} in {count(known.runs.count, 'recorded run')}"
     evidence = f"the file's .eh_frame, {count(len(table.rows), 'row')}, held against {ran}"
     if not table.wrong:

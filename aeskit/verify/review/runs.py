@@ -84,6 +84,8 @@ class Runs:
     """Runs that were made with other keys and data, to see whether these decide the path."""
     unwind: Unwind = field(default_factory=Unwind)
     """The function's unwind table beside the runs."""
+    cleaned: set[str] = field(default_factory=set)
+    """Calls with a wrong result that is right with clean upper halves of 32-bit arguments."""
     wide_arguments: int = 0
     """Runs that were made again with clean upper halves of 32-bit arguments."""
 
@@ -196,6 +198,8 @@ def _upper(out: Runs, prepared: Prepared, machine: Machine, run: Events, text: s
     before = _after(prepared)
     prepared.load(machine, poison=0)
     other = events.lanes(machine, prepared.symbol, LIMIT)
+    if not other.problem and not list(findings.wrong_bytes(*_wanted(prepared), _after(prepared))):
+        out.cleaned.add(text)
     path = [event.instruction for event in run.events]
     pairs = zip(path, (event.instruction for event in other.events), strict=False)
     for last, (ours, theirs) in zip([None, *path], pairs, strict=False):

@@ -31,6 +31,8 @@ class Unwind:
     end: int = 0
     missing: str = ""
     """Why nothing could be read."""
+    present: bool = False
+    """Whether the file has tables, of whatever functions."""
     checked: int = 0
     """Instructions, each run of it counted."""
     wrong: dict[int, str] = field(default_factory=dict)
@@ -58,10 +60,11 @@ def read(image: Image, address: int) -> Unwind:
         for entry in table.get_entries():
             start = entry["initial_location"] if isinstance(entry, FDE) else 0
             if isinstance(entry, FDE) and start <= address < start + entry["address_range"]:
-                return Unwind(list(entry.get_decoded().table), start + entry["address_range"])
+                end = start + entry["address_range"]
+                return Unwind(list(entry.get_decoded().table), end, present=True)
     except (DWARFError, ELFError, LookupError, TypeError, ValueError, AssertionError) as error:
         return Unwind(missing=f"{SECTION} is broken: {error or type(error).__name__}")
-    return Unwind()
+    return Unwind(present=True)
 
 
 def follow(unwind: Unwind, run: Events) -> None:
