@@ -26,7 +26,8 @@
  *   tweak0 to 7      their tweaks; first T(0) in tweak7         spare, work     scratch; IVs and their round keys
  *
  * Measured on Emerald Rapids (one zmm round a cycle, so 112 cycles for 512 bytes with AES-256 and 3.5 for a quarter of four
- * IVs; 126 with an IV of its own): 115.4 cycles a sector of many, 126.4 of one a call. With ymm 125 of many: the two ports
+ * IVs; 126 with an IV of its own): 115.4 cycles a sector of many, 126.4 of one a call, while the CPU beside is idle; with
+ * a busy one, which takes a part of what lies between two calls, 128 to 138. With ymm 125 of many: the two ports
  * of AES then leave one for all else, and XORs, shifts and multiplies of a pass need 52 to 57 of its 56 cycles there.
  *
  * Tried and lost: the IVs' rounds in between those of the data, one or two beside each (no faster, and twice the code);
@@ -156,7 +157,6 @@ function \name
         vspread key0, [rdi]
         aes_load_keys r10, rax
 
-        .p2align 5
 .L\name\()_sector:
         vspread tweak7, [r8]
         mov r11d, ebx
