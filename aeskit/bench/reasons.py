@@ -17,8 +17,11 @@ Reason = Callable[[Run, Row], str]
 
 
 def reasons(run: Run, verdicts: Sequence[Verdict]) -> list[str]:
-    """A sentence for each kind of operation that was measured and misses a goal, of its worst miss."""
-    missed = [verdict for verdict in verdicts if verdict.row and not verdict.met]
+    """A sentence for each kind of operation that was measured and misses a goal, of its worst miss.
+
+    A noisy figure has no reason but the noise.
+    """
+    missed = [one for one in verdicts if one.row and not one.met and not one.row.noisy]
     missed.sort(key=lambda verdict: verdict.factor or 0, reverse=True)
     worst: dict[Reason, Row] = {}
     for verdict in missed:
@@ -38,17 +41,19 @@ def _reason(row: Row) -> Reason:
 
 
 def _iv(run: Run, row: Row) -> str:
-    waits = ROUNDS[KEY_BITS] * best(run.limits, 16).latency
-    least = row.size / _width(run, row).bytes_a_cycle(KEY_BITS)
+    limit, rounds = _width(run, row), ROUNDS[KEY_BITS]
+    registers = ceil(row.size // 16 * 16 / limit.vl)
+    tail = " and the block that steals" if row.size % 16 else ""
+    least = (registers + 1 + bool(tail)) * rounds / limit.rounds_a_cycle
     text = (
-        f"XTS of one message: the rounds of its IV wait for each other, {waits:.0f} cycles, before its data "
-        f"can begin; {row.size} bytes alone are {least:.0f} cycles, {row.cycles:.0f} were needed."
+        f"XTS of one message: {row.size} bytes are {registers} {limit.width}, with the IV{tail} {least:.0f} "
+        f"cycles of the AES units, {row.cycles:.0f} were needed. The IV's rounds wait "
+        f"{rounds * limit.latency:.0f} cycles for each other, in places that older blocks leave free."
     )
-    batch = _found(run, row.operation + BATCH, 512)
-    single = _found(run, row.operation, 512)
+    batch, single = _found(run, row.operation + BATCH, 512), _found(run, row.operation, 512)
     if batch and single:
         text += (
-            f" 512 bytes: {single.cycles:.0f} cycles, {batch.cycles:.0f} where IVs come first, in a batch."
+            f" 512 bytes: {single.cycles:.0f} cycles, {batch.cycles:.0f} in a batch, whose IVs come first."
         )
     return text
 
