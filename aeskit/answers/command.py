@@ -35,13 +35,17 @@ from aeskit.vectors.source import Source
 VERSION = 1
 """Of the JSON report."""
 
+LONGEST = 2000
+"""Characters of one message; a file may give a vector a name of any length."""
+
 PASSED, FAILED, MISUSED = 0, 1, 2
 """Exit status: all that ran passed; a failure; a file that is broken, a wrong name, or nothing that ran."""
 
 
 def escape(told: str) -> str:
-    """Text for a console: what files say is neither markup nor a command to the terminal."""
-    return markup.escape(printable(told))
+    """Text for a console: what files say is neither markup nor a command to the terminal, nor endless."""
+    cut = told if len(told) <= LONGEST else told[:LONGEST] + "…"
+    return markup.escape(printable(cut))
 
 
 def check(
@@ -76,7 +80,7 @@ def check(
     _print(rows, missing, notes, broken)
     status = _status(rows, broken)
     if report:
-        Path(report).write_text(json.dumps(_report(rows, missing, notes, broken, status), indent=1), "utf-8")
+        files.put(report, [json.dumps(_report(rows, missing, notes, broken, status), indent=1)])
     return status
 
 
@@ -126,7 +130,7 @@ def show(
             return PASSED
         verdict = showing.verdict(vector, direction)
         for report, form in reports:
-            Path(report).write_text(form(showing.trace(vector, direction)), "utf-8")
+            files.put(report, [form(showing.trace(vector, direction))])
     except (ValueError, Unsupported) as error:
         return misused(error)
     print(f"\nmodel and vector: {verdict}")

@@ -126,10 +126,25 @@ def write(
 
     The file is there whole or not at all; ValueError if none of the vectors can be held.
     """
-    target = Path(path)
-    if target.exists() and not target.is_file():
-        raise ValueError(f"{target} must be a file to write to")
-    pieces, refused = text_pieces(vectors, form, title=title or target.stem, flags=flags)
+    pieces, refused = text_pieces(vectors, form, title=title or Path(path).stem, flags=flags)
+    put(path, pieces)
+    return refused
+
+
+def put(path: str | Path, pieces: Iterable[str]) -> None:
+    """Write text: a file whole or not at all, at a link's end where there is one; a device as it comes.
+
+    ValueError for a folder, OSError where the system refuses.
+    """
+    # What is renamed would take a link's place, /dev/stdout's too.
+    target = Path(os.path.realpath(path))
+    if target.is_dir() or target.is_symlink():
+        raise ValueError(f"{path} must be a file to write to")
+    given = Path(path)
+    if os.path.abspath(path).startswith(("/dev/", "/proc/")) or (given.exists() and not given.is_file()):
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(pieces)
+        return
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
@@ -139,7 +154,6 @@ def write(
     except BaseException:
         os.unlink(temporary)
         raise
-    return refused
 
 
 def text_pieces(

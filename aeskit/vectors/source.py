@@ -79,11 +79,10 @@ class Source:
             yield BytesIO(self._text.encode("utf-8", "surrogatepass"))
             return
         try:
-            file = self.path.open("rb")  # type: ignore[attr-defined]
+            with self.path.open("rb") as file:  # type: ignore[attr-defined]
+                yield file
         except OSError as error:
             raise VectorError(f"{self.name}: cannot be read: {error.strerror}") from None
-        with file:
-            yield file
 
     def chunks(self) -> Iterator[str]:
         """The text in pieces of about `CHUNK` characters; UTF-8, a byte order mark is skipped."""

@@ -262,10 +262,10 @@ def _monte_carlo(
 
 
 def _is_acvp(head: str) -> bool:
-    return (
-        bool(re.match(r"\s*[\[{]", head))
-        and '"aeskit_' not in head
-        and (head.lstrip().startswith("[") or '"vsId"' in head or '"ACVP-AES' in head)
+    """A list, or an object that says what it is; ``[ENCRYPT]`` begins another format."""
+    return '"aeskit_' not in head and (
+        bool(re.match(r"\s*\[(?![ \t]*(?:ENCRYPT|DECRYPT)\b)", head))
+        or (head.lstrip().startswith("{") and ('"vsId"' in head or '"ACVP-AES' in head))
     )
 
 

@@ -15,14 +15,15 @@ from aeskit.vectors.fields import Reader, vector
 from aeskit.vectors.json_stream import Fields, JsonStream
 from aeskit.vectors.registry import Format, Head
 from aeskit.vectors.source import Source
-from aeskit.vectors.test_vector import TestVector
+from aeskit.vectors.test_vector import MONTE_CARLO, TestVector
 
 VERSION = 1
 """Of the format; a reader refuses any other."""
 
 _BYTES = ("key", "iv", "plaintext", "ciphertext", "iv_after", "schedule")
 _TEXTS = ("name", "mode", "stealing", "source", "clause", "direction", "asks", "comment", "expects")
-_NUMBERS = ("bits", "unit_bits", "iterations")
+_NUMBERS = {"bits": 1 << 31, "unit_bits": 1 << 31, "iterations": 10 * MONTE_CARLO}
+"""To the greatest that is taken: what is claimed must be run in a time that the file justifies."""
 _REQUIRED = ("name", "mode", "key", "clause")
 
 
@@ -87,7 +88,7 @@ def _vector(source: Source, reader: Reader, title: str) -> TestVector:
     fields: dict[str, Any] = {"source": title, "valid": reader.flag("valid", True)}
     fields |= {name: reader.text(name) for name in _TEXTS if name in reader.fields}
     fields |= {name: reader.hex(name) for name in _BYTES if name in reader.fields}
-    fields |= {name: reader.number(name, 1, 1 << 31) for name in _NUMBERS if name in reader.fields}
+    fields |= {name: reader.number(name, 1, _NUMBERS[name]) for name in _NUMBERS if name in reader.fields}
     if "flags" in reader.fields:
         fields["flags"] = reader.texts("flags")
     if "pieces" in reader.fields:

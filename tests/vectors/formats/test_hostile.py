@@ -1,6 +1,7 @@
 """Broken files: a clear error with the place, no crash, no more memory than the file is worth."""
 
 import json
+import os
 import tracemalloc
 
 import pytest
@@ -43,6 +44,10 @@ BROKEN = [
     ),
     (changed(WYCHEPROOF, '"msg"', '"message"'), 'test 0: "msg" is missing'),
     (WYCHEPROOF[:-20], "the file ends"),
+    (
+        changed(AESKIT, '"plaintext"', '"iterations": 2000000000, "plaintext"'),
+        '"iterations" must be from 1 to 10000, not 2000000000',
+    ),
     (WYCHEPROOF + "\n{}", ":40: nothing may follow the end of the JSON value"),
     # ACVP
     (
@@ -161,6 +166,19 @@ def test_bytes_that_are_no_text(tmp_path, data, message):
         with pytest.raises(VectorError) as caught:
             read(path, form=form)
         assert message in str(caught.value)
+
+
+def test_a_section_at_the_beginning_is_no_list_of_json(tmp_path):
+    path = tmp_path / "ECBnothing.rsp"
+    path.write_text("[ENCRYPT]\n" + "x" * 70_000)
+    with pytest.raises(VectorError, match=r"ECBnothing.rsp:2: must be a comment, a section or a field"):
+        read(path)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that gives an error")
+def test_what_cannot_be_read_is_told():
+    with pytest.raises(VectorError, match="/proc/self/mem: cannot be read: Input/output error"):
+        read("/proc/self/mem")
 
 
 def test_what_is_no_file(tmp_path):

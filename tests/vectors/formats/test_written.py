@@ -1,7 +1,9 @@
 """What is written: read back equal, and accepted by readers that are not ours."""
 
 import json
+import os
 import re
+import stat
 from dataclasses import replace
 
 import pytest
@@ -97,6 +99,35 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
         write(tmp_path, SETS["xts"], "aeskit")
     with pytest.raises(ValueError, match=r'format must be one of .*, not "xml"'):
         write(target, SETS["xts"], "xml")
+
+
+def test_a_link_stays_and_its_file_is_written(tmp_path):
+    for name, link in (("there.json", "a"), ("new.json", "b"), ("a", "c")):
+        (tmp_path / link).symlink_to(name)
+    (tmp_path / "there.json").write_text("before")
+    for link, name in (("a", "there.json"), ("b", "new.json"), ("c", "there.json")):
+        write(tmp_path / link, SETS["ecb"], "aeskit")
+        assert (tmp_path / link).is_symlink()
+        assert not (tmp_path / name).is_symlink()
+        assert len(read(tmp_path / name)) == len(SETS["ecb"])
+        (tmp_path / name).write_text("")
+    (tmp_path / "round").symlink_to("round")
+    with pytest.raises(ValueError, match="must be a file to write to"):
+        write(tmp_path / "round", SETS["ecb"], "aeskit")
+
+
+def test_a_device_or_pipe_is_written_as_it_comes(tmp_path):
+    with pytest.raises(OSError, match="No space left on device"):
+        write("/dev/full", SETS["ecb"], "aeskit")
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+    reader, writer = os.pipe()
+    link = tmp_path / "as_stdout_is"
+    link.symlink_to(f"/proc/self/fd/{writer}")
+    write(link, SETS["ecb"].vectors[:2], "evptest")
+    os.close(writer)
+    assert link.is_symlink()
+    with os.fdopen(reader) as found:
+        assert found.read().count("Cipher = AES-") == 2
 
 
 @pytest.mark.parametrize("form", [name for name, entry in formats().items() if entry.write])
