@@ -74,6 +74,8 @@ class Expressions:
         self._xor: dict[tuple[int, int], int] = {}
         self._varying: dict[int, int] = {0: 0}
         self._products: dict[tuple[int, int], int | None] = {}
+        self._named: dict[int, frozenset[str]] = {}
+        self._kept_names: dict[frozenset[str], frozenset[str]] = {}
 
     # ---- Atoms
 
@@ -187,22 +189,35 @@ class Expressions:
 
     # ---- What a byte depends on
 
-    def inputs_of(self, byte: int) -> set[str]:
+    def inputs_of(self, byte: int) -> frozenset[str]:
         """The names of the inputs that it depends on."""
-        found, seen, ahead = set(), set(), [byte]
-        while ahead:
-            for atom, _ in self.terms[ahead.pop() >> 8]:
-                if atom in seen:
-                    continue
-                seen.add(atom)
-                what = self.atoms[atom]
-                if what[0] == "input":
-                    found.add(what[1])
-                elif what[0] in ("sum", "plus", "high"):
-                    ahead += what[1] if what[0] == "sum" else what[1] + what[2]
-                else:
-                    ahead.append(what[1])
+        found: frozenset[str] = frozenset()
+        for atom, _ in self.terms[byte >> 8]:
+            found |= self._named.get(atom) or self._names_of(atom)
         return found
+
+    def _names_of(self, atom: int) -> frozenset[str]:
+        """The same for an atom: what it is made of is asked first, remembered for each."""
+        named, ahead = self._named, [atom]
+        while ahead:
+            at = ahead[-1]
+            what = self.atoms[at]
+            if what[0] == "input":
+                named[at] = frozenset({what[1]})
+            elif what[0] in ("sum", "plus", "high"):
+                parts = what[1] if what[0] == "sum" else what[1] + what[2]
+            else:
+                parts = (what[1],)
+            below = [] if what[0] == "input" else [a for p in parts for a, _ in self.terms[p >> 8]]
+            left = [inner for inner in below if inner not in named]
+            if left:
+                ahead += left
+                continue
+            if at not in named:
+                names = frozenset().union(*(named[inner] for inner in below))
+                named[at] = self._kept_names.setdefault(names, names)
+            ahead.pop()
+        return named[atom]
 
 
 class Symbols:

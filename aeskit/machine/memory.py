@@ -143,8 +143,10 @@ class Memory:
 def show(data: NDArray[Any], kept: NDArray[Any]) -> bool:
     """Put what is kept in the place of `UNREAD`; whether there was any."""
     unread = data >= UNREAD
-    data[unread] = kept[unread]
-    return bool(unread.any())
+    if not unread.any():
+        return False
+    np.copyto(data, kept, where=unread)
+    return True
 
 
 def runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:

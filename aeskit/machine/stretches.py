@@ -36,6 +36,8 @@ SHORTEST = 3
 """Fewer are run as fast one by one."""
 PATIENCE = 3
 """So often may no stretch be found at an address before none is looked for."""
+TRIED = 256
+"""After so many at an address, it is kept up where they are met again at least half as often."""
 KEPT = 192 << 20
 """Bytes of what is remembered, about; then all of it is forgotten."""
 
@@ -87,6 +89,12 @@ class _Place:
 
     shapes: list[_Shape] = field(default_factory=list)
     missed: int = 0
+    tried: int = 0
+    again: int = 0
+
+    def hopeless(self) -> bool:
+        """Whether it is not worth while to look here."""
+        return self.missed >= PATIENCE or (self.tried >= TRIED and 2 * self.again < self.tried)
 
 
 class Stretches:
@@ -124,7 +132,7 @@ class Stretches:
         place = self._places.get((rip, stop))
         if place is None:
             place = self._places[rip, stop] = _Place()
-        if place.missed >= PATIENCE:
+        if place.hopeless():
             return 0
         return self._again(place, rip, stop, left) or self._first(place, rip, stop, left)
 
@@ -147,6 +155,7 @@ class Stretches:
                 effect = self._effects.get((key, spans, content)) if content is not None else None
                 if effect is not None and effect.steps <= left and self._allowed(effect):
                     self._apply(effect)
+                    place.again += 1
                     return effect.steps
         return 0
 
@@ -202,6 +211,7 @@ class Stretches:
     def _first(self, place: _Place, rip: int, stop: int | None, left: int) -> int:
         """Run the stretch and remember it; 0, and nothing done, where that fails."""
         memory = self.machine.memory
+        place.tried += 1
         kept, hints, derived = self._hide(), set(self.by_length), self.domain.counters.derived
         memory.log, memory.hidden = [], kept.memory
         try:

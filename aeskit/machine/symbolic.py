@@ -52,6 +52,8 @@ class Symbolic:
         self.stand_ins: dict[Word, int] = {}
         """Unknown lengths in addresses, and the number that stands for each."""
         self._remembered: dict[Any, Array] = {}
+        self._integers_known: dict[Any, Any] = {}
+        self._integers_public: frozenset[str] = frozenset()
         self.addresses: Addresses | None = None
         """What numbers are addresses, of which the code must not ask more than every address can tell."""
         self._opaque: dict[Word, int] = {}
@@ -150,7 +152,7 @@ class Symbolic:
 
         carries = entry.name in ("adc", "sbb", "rcl", "rcr")  # the carry may be the id of an unknown bit
 
-        def compute(*values: Any) -> Any:
+        def fresh(*values: Any) -> Any:
             if self.addresses is not None and self._spoiled(entry.name, bits, values):
                 result, cf, of, flags = symbolic(*[self.opaque(v) for v in values])
                 whole = entry.name == "or" and bits == 64 and flags  # no buffer lies at 0
@@ -160,7 +162,22 @@ class Symbolic:
                 return concrete(*values)
             return symbolic(*values)
 
+        def compute(*values: Any) -> Any:
+            if all(type(v) is int for v in values) or self.counters.assumed:
+                return fresh(*values)
+            key, remembered = (entry.name, bits, values), self._remembered_integers()
+            found = remembered.get(key)
+            if found is None:
+                found = remembered[key] = fresh(*values)
+            return found
+
         return compute
+
+    def _remembered_integers(self) -> dict[Any, Any]:
+        """Results that hold where nothing is assumed of any counter, and these inputs are public."""
+        if len(self._integers_known) > REMEMBERED or self._integers_public != self.counters.public:
+            self._integers_known, self._integers_public = {}, self.counters.public
+        return self._integers_known
 
     def address(self, value: Any, instruction: Instruction) -> int:
         """A register's value in an address: known, standing for a length, or chosen by public bits."""
