@@ -1,7 +1,7 @@
-"""Addresses in a proof: numbers at which the tool put buffers and stack, of which code must ask no bits.
+"""Addresses in a proof: where the tool put buffers, stack and code, of which code must ask no bits.
 
 Moving one, adding to it, taking two apart and comparing two is what every caller's addresses allow; the
-outcome of anything else hangs on where the buffers lie, so there an address becomes 8 unknown bytes.
+outcome of anything else hangs on where things lie, so there an address becomes 8 unknown bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WORD = 1 << 64
-SMALL = 1 << 40
+SMALL = 1 << 28
 """Numbers below are no addresses."""
 NEAR = 1 << 20
 """Two addresses of different buffers are a multiple of `step` and less than this apart."""
@@ -19,6 +19,10 @@ ALIGNED = 4096
 SUMS = frozenset({"add", "sub", "cmp", "inc", "dec", "neg", "adc", "sbb"})
 SAME = frozenset({"test", "and", "or", "xor"})
 """Of an address with itself these ask whether it is 0, or clear it."""
+
+STACK, IMAGE, RETURN_ADDRESS, UNDEFINED, DISTANCE = "stack", "image", "return", "undefined", "distance"
+Place = int | str
+"""What an address belongs to: a buffer by its number, or one of the words above."""
 
 
 @dataclass(frozen=True)
@@ -30,34 +34,44 @@ class Addresses:
     count: int
     stack: int
     top: int
+    others: tuple[tuple[Place, int, int], ...] = ()
+    """What else lies somewhere: its name, its first and its last address."""
 
-    def is_address(self, value: int) -> bool:
-        """Whether a number is an address of a buffer or of the stack, or the distance of two buffers."""
+    def place(self, value: int) -> Place | None:
+        """What a number is an address of; DISTANCE for that of two buffers, None for any other number."""
         if value < SMALL or value > WORD - SMALL:
-            return False
-        if 0 <= value - self.first < self.count * self.step or self.stack <= value <= self.top:
-            return True
+            return None
+        if -NEAR <= value - self.first < self.count * self.step:
+            return (value - self.first + NEAR) // self.step
+        if self.stack <= value <= self.top:
+            return STACK
         distance = min(value, WORD - value)
         times = (distance + NEAR) // self.step
-        return 0 < times < self.count and abs(distance - times * self.step) < NEAR
+        if 0 < times < self.count and abs(distance - times * self.step) < NEAR:
+            return DISTANCE
+        return next((name for name, first, last in self.others if first <= value <= last), None)
+
+    def is_address(self, value: int) -> bool:
+        """Whether a number is an address, or the distance of two buffers."""
+        return self.place(value) is not None
 
     def spoiled(self, name: str, bits: int, values: Sequence[int]) -> bool:
         """Whether an instruction asks more of an address among its operands than any address can tell."""
-        marks = [self.is_address(value) for value in values]
-        if not any(marks):
+        x, y = (*values, 0)[:2]
+        one, two = self.place(x), self.place(y)
+        if one is None and two is None:
             return False
         if bits != 64:
             return True
-        x, y = (*values, 0)[:2]
         if x == y and name in SAME:
-            return False
+            return one in (DISTANCE, UNDEFINED)
         if name == "and":  # the stack pointer may be aligned downwards
-            return not any(self.stack <= a <= self.top and b >= WORD - ALIGNED for a, b in ((x, y), (y, x)))
+            return not any(p == STACK and n >= WORD - ALIGNED for p, n in ((one, y), (two, x)))
         if name not in SUMS:
             return True
         if name == "cmp":
-            return not (all(marks[:2]) or y == 0)
-        if name in ("sub", "sbb") and all(marks[:2]):
+            return not comparable(one, two, y == 0)
+        if name in ("sub", "sbb") and exact(one, two):
             return False
         sign = -1 if name in ("sub", "sbb", "dec") else 1
         total = -x if name == "neg" else x + sign * (1 if name in ("inc", "dec") else y)
@@ -66,3 +80,18 @@ class Addresses:
     def kept(self, values: Sequence[int], total: int) -> bool:
         """Whether a sum of addresses and numbers is one again, or has none in it."""
         return self.is_address(total) or not any(map(self.is_address, values))
+
+
+def exact(one: Place | None, two: Place | None) -> bool:
+    """Whether the distance of two addresses is the same in every layout."""
+    return one == two and one not in (DISTANCE, UNDEFINED, None)
+
+
+def comparable(one: Place | None, two: Place | None, with_zero: bool) -> bool:
+    """Whether what two addresses belong to, or an address and 0, says how they compare in every layout.
+
+    Of two buffers it does not: that one lies lower is the tool's choice, and told as an assumption.
+    """
+    if with_zero:
+        return one not in (DISTANCE, UNDEFINED, None)
+    return exact(one, two) or (isinstance(one, int) and isinstance(two, int))

@@ -10,6 +10,7 @@ import numpy as np
 from aeskit.machine.counters import Carry, Predicate, Unknown, Word, is_constant, outside
 from aeskit.machine.decode import Instruction, Memory
 from aeskit.machine.gf2 import CONSTANTS, Symbols
+from aeskit.machine.pointers import FEW_BITS
 from aeskit.machine.semantics import Array, Kind, Scalar
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
 DATA = {"shld": (0, 1), "shrd": (0, 1), "rcl": (0, 2), "rcr": (0, 2)}
 """Sources that a linear body is linear in, others must be constant; the first alone where not listed."""
-
-FEW_BITS = 16
-"""A public word with at most so many unknown bits is taken value by value where it must be known."""
 
 Outcome = tuple[Any, Any, Any, Any]
 
@@ -213,28 +211,32 @@ class Integers:
 
     def effective(self, binder: Any, operand: Memory) -> Callable[[], Any]:
         """base + index × scale + displacement, any of them unknown."""
-        gpr, plain, instruction = binder.state.gpr, binder.address(operand), binder.ins
+        gpr, plain = binder.state.gpr, binder.address(operand)
+        registers = [r for r in (operand.base, operand.index) if r is not None]
 
         def compute() -> Any:
-            used = [gpr[r] for r in (operand.base, operand.index) if r is not None]
-            if all(type(v) is int for v in used):
+            values, pointers = [gpr[r] for r in registers], self.domain.pointers
+            if all(type(v) is int for v in values):
                 known = plain()
-                if self.domain.addresses is None or self.domain.addresses.kept(used, known):
+                if pointers is None or pointers.addresses.kept(values, known):
                     return known
-            opaque = self.domain.opaque if all(type(v) is int for v in used) else lambda value: value
-            words = [self._word(opaque(gpr[operand.base]))] if operand.base is not None else []
-            if operand.index is not None:
-                words.append(self._scaled(self._word(opaque(gpr[operand.index])), operand.scale))
-            words.append(self._word(operand.displacement))
-            total: Word | None = words[0]
-            for word in words[1:]:
-                total = total and (self.domain.doubled(total) if total == word else self._add(total, word))
-            if total is None:
-                raise outside(instruction, "a sum of values that are not constant")
-            size = 4 if operand.bits32 else 8
-            return self.domain.from_bytes(np.array(total[:size], np.int64))
+                values = [self.domain.opaque(v) for v in values]
+            elif pointers is not None and not pointers.effective(operand, values):
+                values = [self.domain.opaque(v) for v in values]
+            return self._effective(binder.ins, operand, [self._word(v) for v in values])
 
         return compute
+
+    def _effective(self, instruction: Instruction, operand: Memory, words: list[Word]) -> Any:
+        if operand.index is not None:
+            words[-1] = self._scaled(words[-1], operand.scale)
+        words.append(self._word(operand.displacement))
+        total: Word | None = words[0]
+        for word in words[1:]:
+            total = total and (self.domain.doubled(total) if total == word else self._add(total, word))
+        if total is None:
+            raise outside(instruction, "a sum of values that are not constant")
+        return self.domain.from_bytes(np.array(total[: 4 if operand.bits32 else 8], np.int64))
 
     def _add(self, x: Word, y: Word) -> Word | None:
         return self.domain.counters.sum(x, y)

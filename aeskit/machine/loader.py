@@ -21,7 +21,8 @@ from aeskit.machine import relocate
 from aeskit.machine.assemble import assemble
 from aeskit.machine.errors import LoadError
 
-BASE = 0x400000
+BASE = 0x2C5B_0000
+"""Below 2^31, as code that is not position-independent asks, and no number that code has other uses for."""
 MAX_FILE = 256 << 20
 MAX_MEMORY = 256 << 20
 MAX_ENTRIES = 1_000_000

@@ -13,7 +13,7 @@ from aeskit.machine.errors import LoadError
 if TYPE_CHECKING:
     from aeskit.machine.loader import Image, Place, Section
 
-EXTERNAL = 0x10000000
+EXTERNAL = 0x1A5C_3B00
 """Where symbols without a definition are placed, 16 bytes apart: nothing can be read or run there."""
 
 _NONE, _64, _PC32, _GOT32, _PLT32, _COPY, _GLOB_DAT, _JUMP_SLOT, _RELATIVE, _GOTPCREL = range(10)
@@ -138,7 +138,7 @@ class _Got:
     """The global offset table: a quadword for each symbol that is reached through it."""
 
     def __init__(self, image: Image) -> None:
-        last = max((s.end for s in image.sections), default=0x400000)
+        last = max((s.end for s in image.sections), default=0)
         self.image, self.address = image, (last + 127) & ~63
         self.values: list[int] = []
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aeskit.machine.addresses import SUMS, Addresses
+from aeskit.machine.addresses import Addresses
 from aeskit.machine.counters import (
     Carry,
     Choose,
@@ -25,6 +25,7 @@ from aeskit.machine.gf2 import CONSTANTS, Expressions, Plan, Symbols, basis, xor
 from aeskit.machine.integers import Integers
 from aeskit.machine.lanes import Lanes
 from aeskit.machine.numbers import Numbers
+from aeskit.machine.pointers import Pointers
 from aeskit.machine.semantics import Array, Entry, Kind, Scalar
 
 REMEMBERED = 80_000
@@ -54,9 +55,8 @@ class Symbolic:
         self._remembered: dict[Any, Array] = {}
         self._integers_known: dict[Any, Any] = {}
         self._integers_public: frozenset[str] = frozenset()
-        self.addresses: Addresses | None = None
-        """What numbers are addresses, of which the code must not ask more than every address can tell."""
-        self._opaque: dict[Word, int] = {}
+        self.pointers: Pointers | None = None
+        """What values are addresses, of which the code must not ask more than every address can tell."""
 
     def context(self) -> Any:
         """All that answers hang on besides expressions."""
@@ -153,10 +153,17 @@ class Symbolic:
         carries = entry.name in ("adc", "sbb", "rcl", "rcr")  # the carry may be the id of an unknown bit
 
         def fresh(*values: Any) -> Any:
-            if self.addresses is not None and self._spoiled(entry.name, bits, values):
+            pointers = self.pointers
+            operands = values[:2]  # the third is a carry or a count
+            if pointers is None or not pointers.among(operands):
+                return plainly(*values)
+            if pointers.spoiled(entry.name, bits, operands):
                 result, cf, of, flags = symbolic(*[self.opaque(v) for v in values])
-                whole = entry.name == "or" and bits == 64 and flags  # no buffer lies at 0
-                return result, cf, of, (0, *flags[1:]) if whole else flags
+                never = entry.name == "or" and bits == 64 and pointers.not_zero(operands)
+                return result, cf, of, (0, *flags[1:]) if never and flags else flags
+            return pointers.flags(entry.name, operands, plainly(*values))
+
+        def plainly(*values: Any) -> Any:
             known = all(type(v) is int for v in values)
             if known and not (carries and values[-1] >= CONSTANTS):
                 return concrete(*values)
@@ -285,20 +292,14 @@ class Symbolic:
 
     # ---- Integers and bytes
 
-    def _spoiled(self, name: str, bits: int, values: tuple[Any, ...]) -> bool:
-        """Whether an operation asks for bits of an address."""
-        assert self.addresses is not None
-        if all(type(v) is int for v in values):
-            return self.addresses.spoiled(name, bits, values)
-        return name not in SUMS and any(type(v) is int and self.addresses.is_address(v) for v in values)
+    def watch(self, addresses: Addresses) -> Pointers:
+        """From now on these numbers are addresses."""
+        self.pointers = Pointers(self, addresses)
+        return self.pointers
 
     def opaque(self, value: Any) -> Any:
         """An address as 8 unknown bytes, which `from_bytes` knows again; any other value as it is."""
-        if type(value) is not int or self.addresses is None or not self.addresses.is_address(value):
-            return value
-        ids = tuple(self.expressions.inputs(f"the address {value:#x}", 8).tolist())
-        self._opaque[ids] = value
-        return ids
+        return value if self.pointers is None else self.pointers.opaque(value)
 
     def to_bytes(self, value: Any, size: int) -> Array:
         """An int or a tuple of ids as `size` ids; of an address they are unknown."""
@@ -315,7 +316,7 @@ class Symbolic:
         if (data < CONSTANTS).all():
             return int.from_bytes(data.astype(np.uint8).tobytes(), "little")
         ids = (*data.tolist(), *[0] * (8 - len(data)))
-        return self._opaque.get(ids, ids)
+        return ids if self.pointers is None else self.pointers.known(ids)
 
     def part(self, value: Any, start: int, size: int) -> Any:
         """`size` bytes of a value from byte `start`."""

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeskit.contracts import ANY, Buffer, Call, Contract, Length, UInt32
-from aeskit.machine.addresses import Addresses
+from aeskit.machine.addresses import IMAGE, RETURN_ADDRESS, SMALL, UNDEFINED, Addresses, Place
 from aeskit.machine.counters import Choose, Impossible, Interval, Split, Unknown, Word
 from aeskit.machine.decode import GPR_NAMES
 from aeskit.machine.errors import MachineError, OutsideDomain, SecretDependence, UnknownInstruction
 from aeskit.machine.gf2 import keep
 from aeskit.machine.loader import Image
 from aeskit.machine.memory import Region
-from aeskit.machine.run import MAX_STEPS, STACK_SIZE, STACK_TOP, Machine
+from aeskit.machine.run import MAX_STEPS, RETURN, STACK_SIZE, STACK_TOP, Machine
 from aeskit.machine.stretches import Stretches
 from aeskit.machine.symbolic import Symbolic
 from aeskit.verify.symbolic_models import SymbolicModel
@@ -37,6 +37,8 @@ FIRST_BUFFER = 0x4100_0000_0000
 BUFFER_STEP = 0x20A_5C3B_0000
 """Neither these nor their sums look like a mask: a number that does is no address."""
 BUFFERS = 29
+AROUND = 4096
+"""Bytes around code and constants whose addresses are still theirs."""
 FRAME = 4096
 """Bytes of the stack above its pointer at entry."""
 MAX_CASES = 8192
@@ -112,6 +114,17 @@ class Proof:
         return f"{self.function} ({self.contract}), AES-{8 * self.key_size}, {self.length} bytes, {layout}"
 
 
+def elsewhere(image: Image) -> Iterator[tuple[Place, int, int]]:
+    """Where code and constants lie, where it returns to, and what stands for symbols that are elsewhere."""
+    yield RETURN_ADDRESS, RETURN, RETURN
+    placed = [section for section in image.sections if section.address >= SMALL]
+    if placed:
+        ends = max(section.end for section in placed)
+        yield IMAGE, min(section.address for section in placed) - AROUND, ends + AROUND
+    if image.externals:
+        yield UNDEFINED, min(image.externals), max(image.externals)
+
+
 @dataclass
 class Prover:
     """Proves functions of one image; what was computed for one length serves the next."""
@@ -126,7 +139,9 @@ class Prover:
         self.machine = Machine(self.image, domain=self.domain)
         self.machine.stretches = self.stretches = Stretches(self.machine)
         bottom = STACK_TOP - STACK_SIZE
-        self.domain.addresses = Addresses(FIRST_BUFFER, BUFFER_STEP, BUFFERS, bottom, STACK_TOP)
+        others = tuple(elsewhere(self.image))
+        addresses = Addresses(FIRST_BUFFER, BUFFER_STEP, BUFFERS, bottom, STACK_TOP, others)
+        self.pointers = self.domain.watch(addresses)
         self.model = SymbolicModel(self.domain)
         inputs = self.domain.expressions.inputs
         self.machine.refuse_state(inputs("the stack that rsp has left", STACK_SIZE))
@@ -312,6 +327,7 @@ class Prover:
             if len(buffer.data):
                 rights = "rw" if buffer.writable else "r"
                 regions.append(Region(buffer.name, address, buffer.data.copy(), rights))
+        self.pointers.lengths = frozenset() if length is None else frozenset({LENGTH})
         self.machine.reset(regions, self._stack)
         self._arguments_end = 8 * max(0, len(call.registers) - len(ARGUMENTS))
         self.machine.refuse_caller(self._arguments_end // 8)

@@ -2,10 +2,12 @@
 
 import pytest
 
-from aeskit.machine.addresses import WORD
+from aeskit.machine.addresses import IMAGE, UNDEFINED, WORD
 from aeskit.verify.proof import BUFFER_STEP, BUFFERS, FIRST_BUFFER, STACK_SIZE, STACK_TOP, Addresses
 
-ADDRESSES = Addresses(FIRST_BUFFER, BUFFER_STEP, BUFFERS, STACK_TOP - STACK_SIZE, STACK_TOP)
+CODE, ELSEWHERE = 0x2C5B_0040, 0x1A5C_3B10
+OTHERS = ((IMAGE, 0x2C5B_0000, 0x2C5B_2000), (UNDEFINED, 0x1A5C_3B00, 0x1A5C_3B20))
+ADDRESSES = Addresses(FIRST_BUFFER, BUFFER_STEP, BUFFERS, STACK_TOP - STACK_SIZE, STACK_TOP, OTHERS)
 A, B, RSP = FIRST_BUFFER + 0x35, FIRST_BUFFER + 3 * BUFFER_STEP + 0x45, STACK_TOP - 4104
 
 
@@ -29,6 +31,16 @@ def test_addresses_and_their_distances_are_known(value):
         ("cmp", (A, B), False),
         ("cmp", (A, 0), False),
         ("cmp", (A, 0x10000), True),
+        ("cmp", (A, RSP), True),
+        ("cmp", (B - A, 0), True),
+        ("test", (B - A, B - A), True),
+        ("sub", (RSP, A), True),
+        ("sub", (RSP, RSP + 8), False),
+        ("sub", (CODE, CODE + 8), False),
+        ("test", (CODE, 1), True),
+        ("test", (CODE, CODE), False),
+        ("test", (ELSEWHERE, ELSEWHERE), True),
+        ("cmp", (ELSEWHERE, 0), True),
         ("inc", (A,), False),
         ("test", (A, A), False),
         ("test", (A, 15), True),

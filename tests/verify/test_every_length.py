@@ -86,6 +86,12 @@ WHITEN = contracts.Contract("whiten", "each block XOR the first round key", whit
         ("", "movdqu %xmm0, (%rsi)", "source permits r only"),
         ("xor %eax, %eax", "inc %rax; cmp $5, %rax; jne 3f; inc %rdi; 3:", "not closed"),
         ("", "movdqu %xmm0, 1(%rdx)", "beyond its 16 bytes|past the end"),
+        ("lea (%rsi,%rcx), %rax; cmp %rsi, %rax; jb 2f", "", ""),
+        ("lea (%rsi,%rcx), %rax; push %rax; pop %r8; cmp %rax, %r8; jne 2f", "", ""),
+        ("lea (%rsi,%rcx), %rax; test $1, %al; jz 2f", "", "depends on the address .* plus length"),
+        ("lea (%rsi,%rcx), %rax; js 2f", "", "the flags at entry"),
+        ("mov %rsi, %rax; add %rcx, %rax; js 2f", "", "depends on bits of an address"),
+        ("lea (%rsi,%rcx), %rax; sub %rcx, %rax; bt $4, %rax; jc 2f", "", "depends on the address"),
     ],
 )
 def test_what_does_not_hold_for_every_length_does_not_close(tmp_path, init, step, finding):
