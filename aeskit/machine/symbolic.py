@@ -64,6 +64,7 @@ class Symbolic:
             frozenset(self.counters.assumed.items()),
             self.counters.public,
             frozenset(self.stand_ins.items()),
+            frozenset() if self.pointers is None else self.pointers.lengths,
         )
 
     # ---- Linear bodies
