@@ -103,11 +103,11 @@ def test_a_repeated_instruction_is_one_step(start):
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("mov 4096(%rdi), %eax", "an access to 0x90001010, which is not mapped or not permitted, at 0x4"),
-        ("mov %eax, f(%rip)", "an access to 0x40"),
+        ("mov 4096(%rdi), %eax", "an access to 0x90001010, which is not mapped or not permitted, at 0x2c5b"),
+        ("mov %eax, f(%rip)", "an access to 0x2c5b"),
         ("mov 0, %eax", "an access to 0x0"),
         ("mov $0x8000000000000000, %rax; mov (%rax), %eax", "a general protection fault"),
-        ("ud2", "an instruction that is undefined or that this CPU lacks at 0x4"),
+        ("ud2", "an instruction that is undefined or that this CPU lacks at 0x2c5b"),
         ("xor %ecx, %ecx; div %ecx", "a divide error"),
         ("int3", "a breakpoint"),
         ("hlt", "a general protection fault"),
