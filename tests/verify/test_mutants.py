@@ -193,6 +193,20 @@ def test_classes_part_lengths_by_what_they_reach(real):
     assert reach.of(start - 1) == []
 
 
+def test_each_length_is_run_with_contracts_that_take_it():
+    """One message, two, and seventeen of them: 16 bytes are a call of the first alone."""
+    targets = tuple(proofs.own(["cbc_streams_encrypt_aesni_avx"]))
+    reach = mutants_reach.measure(targets, [16, 32, 272, 544])
+    assert sorted(length for group in reach.classes for length in group) == [16, 32, 272, 544]
+    taken = {number: set() for number in range(len(reach.classes))}
+    for number, kind in reach.visits:
+        promise = targets[kind.target].promise()
+        assert reach.classes[number][0] % promise.multiple == 0
+        taken[number].add(promise.multiple)
+    assert all(len(path) > 20 for path in reach.visits.values())
+    assert {16} in taken.values()
+
+
 def verdict(real, *asked):
     """What the proofs say of each mutant."""
     return {one.mutant: one.verdict for one in mutants_proofs.prove(*real, asked, workers=1)}

@@ -36,6 +36,19 @@ def test_xts_is_proved(prover, instruction_set, direction):
             assert prover("xts").prove(function, contract, length, key_size, in_place).findings == ()
 
 
+@pytest.mark.parametrize(
+    ("direction", "instruction_set"), [("encrypt", "vaes_avx512_512"), ("decrypt", "vaes_avx512_256")]
+)
+def test_xts_of_sectors_in_a_row_is_proved(prover, instruction_set, direction):
+    """One sector; two; and five, of which the last IV is encrypted alone."""
+    function = f"xts_sectors_{direction}_{instruction_set}"
+    promises = contracts.of(function)
+    assert len(promises) == 3
+    for contract, length, key_size in zip(promises, (512, 1024, 2560), (16, 24, 32), strict=True):
+        in_place = key_size == 24
+        assert prover("xts_sectors").prove(function, contract, length, key_size, in_place).findings == ()
+
+
 @pytest.mark.parametrize("instruction_set", SETS)
 def test_ctr_is_proved_for_every_counter(prover, instruction_set):
     function = f"ctr_crypt_{instruction_set}"

@@ -149,6 +149,30 @@ def test_a_loop_that_is_not_closed_in_one_layout_fails_every_time(tmp_path, monk
     assert all(c.findings for c in proofs.close(target, (16,), 1, cache))
 
 
+def test_a_contract_of_lengths_far_apart_is_asked_at_its_own(folder):
+    """Nobody who asks for 0 to 160 bytes meets a multiple of 512."""
+    contract = folder / "far.py"
+    contract.write_text(
+        "from dataclasses import replace\nfrom aeskit import contracts\n"
+        "FAR = replace(contracts.ALL['ecb_encrypt'], minimum=512, multiple=512, also=(512, 1024))\n"
+    )
+    source, file = Path(__file__).parents[2] / "native" / "ecb.S", folder / "far.json"
+    arguments = [
+        "--contract",
+        "FAR",
+        "--contract-file",
+        str(contract),
+        "--key-bits",
+        "128",
+        "--json",
+        str(file),
+    ]
+    run = CliRunner().invoke(main, ["prove", f"{source}:ecb_encrypt_vaes_avx2", *arguments])
+    assert run.exit_code == 0, run.output
+    found = json.loads(file.read_text())["proofs"]
+    assert sorted({proof["length"] for proof in found}) == [512, 1024]
+
+
 def test_lengths_that_no_contract_takes_and_reversed_ranges_are_told():
     status, said = run_prove("ecb_encrypt_aesni_avx", "--lengths", "5", "--no-cache")
     assert status == 1
