@@ -20,6 +20,7 @@ from elftools.elf.elffile import ELFFile
 from aeskit.machine import relocate
 from aeskit.machine.assemble import assemble
 from aeskit.machine.errors import LoadError
+from aeskit.printed import printable
 
 BASE = 0x2C5B_0000
 """Below 2^31, as code that is not position-independent asks, and no number that code has other uses for."""
@@ -145,10 +146,11 @@ def from_bytes(data: bytes, name: str = "object") -> Image:
         )
     try:
         return _read(data, name)
-    except LoadError:
-        raise
+    except LoadError as error:  # it may name what the file calls a section
+        raise LoadError(printable(str(error))) from None
     except Exception as error:  # the parser trusts the file, so a broken one raises anything
-        raise LoadError(f"{name} is a broken ELF file: {type(error).__name__}: {error}") from None
+        told = printable(f"{name} is a broken ELF file: {type(error).__name__}: {error}")
+        raise LoadError(told) from None
 
 
 def _read(data: bytes, name: str) -> Image:

@@ -1,10 +1,12 @@
 """Files as images: relocations, symbols, lines; broken files end in a clear error."""
 
 import contextlib
+import io
 import subprocess
 from itertools import pairwise
 
 import pytest
+from elftools.elf.elffile import ELFFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -107,6 +109,19 @@ def test_broken_files_end_in_an_error_or_an_image(object_bytes, changes, length)
         address = image.address_of("f")
         for _ in range(20):
             address = decode(image, address).following
+
+
+def test_a_section_s_name_is_no_command_to_the_terminal(tmp_path):
+    source = tmp_path / "unit.S"
+    source.write_text('.section ".data.odd", "a"\n.quad 1\n')
+    data = bytearray(assemble(source).replace(b".data.odd", b".da\x1b[2\nta"))
+    elf = ELFFile(io.BytesIO(bytes(data)))
+    number = next(n for n, section in enumerate(elf.iter_sections()) if section.name.startswith(".da\x1b"))
+    at = elf["e_shoff"] + number * elf["e_shentsize"] + 32  # sh_size
+    data[at : at + 8] = (1 << 20).to_bytes(8, "little")
+    with pytest.raises(LoadError) as refused:
+        from_bytes(bytes(data))
+    assert str(refused.value) == "object: section .da\ufffd[2\ufffdta ends behind the file"
 
 
 def assembled(folder, source, name="unit"):

@@ -83,6 +83,10 @@ def test_a_broken_table_is_told(tmp_path):
         kept, section.data[at] = section.data[at], section.data[at] ^ 0xFF
         told.append(unwind.read(image, image.symbols["f"]).missing)
         section.data[at] = kept
+    kept, section.data[4:8] = section.data[4:8], (4).to_bytes(4, "little")  # an entry that is its own CIE
+    told.append(unwind.read(image, image.symbols["f"]).missing)
+    assert told[-1]
+    section.data[4:8] = kept
     del section.data[20:]
     told.append(unwind.read(image, image.symbols["f"]).missing)
     assert len([text for text in told if text.startswith(".eh_frame is broken: ")]) > 10

@@ -62,7 +62,7 @@ def read(image: Image, address: int) -> Unwind:
             if isinstance(entry, FDE) and start <= address < start + entry["address_range"]:
                 end = start + entry["address_range"]
                 return Unwind(list(entry.get_decoded().table), end, present=True)
-    except (DWARFError, ELFError, LookupError, TypeError, ValueError, AssertionError) as error:
+    except (DWARFError, ELFError, LookupError, RuntimeError, TypeError, ValueError, AssertionError) as error:
         return Unwind(missing=f"{SECTION} is broken: {error or type(error).__name__}")
     return Unwind(present=True)
 
