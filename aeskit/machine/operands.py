@@ -69,7 +69,21 @@ class Binder:
                 )
             return at
 
-        return aligned
+        return self._on_stack(aligned, size) if size > 16 and self.machine.proving else aligned
+
+    def _on_stack(self, address: Callable[[], int], size: int) -> Callable[[], int]:
+        """In a proof: to more than 16 bytes the stack is aligned by the function itself, or by chance."""
+        domain: Any = self.domain
+        stack = self.machine.stack
+
+        def checked() -> int:
+            at = address()
+            if stack.address <= at < stack.end and domain.aligned < size:
+                text = f"nothing has aligned the stack to more than 16: {self.ins.where()}"
+                raise MemoryFault("aligned access", at, size, text)
+            return at
+
+        return checked
 
     # ---- Vector sources: arrays of bytes
 

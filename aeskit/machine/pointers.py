@@ -94,6 +94,9 @@ class Pointers:
         x, y = (*values, 0)[:2]
         if name == "xor" or (name in ("sub", "sbb", "cmp") and exact(self.place(x), self.place(y))):
             return outcome
+        if name == "and" and x != y:
+            mask = y if self.place(y) is None else x
+            self.domain.aligned = max(self.domain.aligned, mask & -mask)
         unknown = Unknown("bits of an address")
         return result, cf, unknown if name in SUMS else of, (flags[0], unknown, unknown) if flags else flags
 

@@ -115,6 +115,11 @@ class Machine:
 
         self.stack.refuse = refuse
 
+    @property
+    def proving(self) -> bool:
+        """Whether `refuse_state` was asked."""
+        return self._lost is not None
+
     def forget(self, address: int, size: int) -> None:
         """Decode again, when next met, what lies in these bytes of the image: they were changed."""
         for at in range(address - d.LONGEST + 1, address + size):

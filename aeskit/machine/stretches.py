@@ -55,6 +55,8 @@ class _State(NamedTuple):
     flags: dict[str, Any]
     memory: dict[int, Array]
     """By a region's address."""
+    aligned: int
+    """To how many bytes the stack pointer was aligned."""
 
 
 @dataclass(eq=False, slots=True)
@@ -81,6 +83,7 @@ class _Effect:
     memory: list[tuple[int, Array]]
     read_back: Spans
     writes: frozenset[str]
+    aligned: int
 
 
 @dataclass(eq=False, slots=True)
@@ -149,7 +152,8 @@ class Stretches:
     def _again(self, place: _Place, rip: int, stop: int | None, left: int) -> int:
         state = self.machine.state
         for shape in place.shapes:
-            key = self._key(rip, stop, shape, _State(state.v, state.gpr, state.k, _flags(state), {}))
+            now = _State(state.v, state.gpr, state.k, _flags(state), {}, self.domain.aligned)
+            key = self._key(rip, stop, shape, now)
             for spans in self._spans.get(key, ()):
                 content = self._content(spans)
                 effect = self._effects.get((key, spans, content)) if content is not None else None
@@ -169,6 +173,7 @@ class Stretches:
             *[state.gpr[n] for n in shape.gpr],
             *[state.k[n] for n in shape.k],
             *[state.flags[name] for name in shape.flags],
+            state.aligned,
         )
 
     def _content(self, spans: Spans) -> bytes | None:
@@ -204,6 +209,7 @@ class Stretches:
         for address, data in effect.memory:
             memory.write(address, data)
         self.by_length -= effect.writes
+        self.domain.aligned = effect.aligned
         state.rip = effect.rip
 
     # ---- The first time
@@ -236,7 +242,8 @@ class Stretches:
         for region in self.machine.changing():
             memory[region.address] = region.data.copy()
             region.data[...] = UNREAD
-        kept = _State(state.v.copy(), list(state.gpr), list(state.k), _flags(state), memory)
+        aligned = self.domain.aligned
+        kept = _State(state.v.copy(), list(state.gpr), list(state.k), _flags(state), memory, aligned)
         state.v[...], state.gpr[:], state.k[:] = _V, _GPR, _K
         state.gpr[RSP] = kept.gpr[RSP]  # what the stack permits hangs on it at every access
         for name, unread in _FLAGS.items():
@@ -248,6 +255,7 @@ class Stretches:
         for region in self.machine.changing():
             region.data[...] = kept.memory[region.address]
         state.v[...], state.gpr[:], state.k[:] = kept.v, kept.gpr, kept.k
+        self.domain.aligned = kept.aligned
         for name, value in kept.flags.items():
             setattr(state, name, value)
 
@@ -301,8 +309,9 @@ class Stretches:
         if run.steps < SHORTEST or self.domain.counters.derived != derived:
             return  # what a shift of a length told is not told again
         state = self.machine.state
+        wrote, aligned = frozenset(run.writes), self.domain.aligned
         effect = _Effect(
-            run.rip, run.steps, rows, state.v[rows], gpr, k, flags, written, read_back, frozenset(run.writes)
+            run.rip, run.steps, rows, state.v[rows], gpr, k, flags, written, read_back, wrote, aligned
         )
         key = self._key(rip, stop, self._shape(place, run), kept)
         spans_of = self._spans.setdefault(key, [])

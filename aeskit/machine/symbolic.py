@@ -57,6 +57,8 @@ class Symbolic:
         self._integers_public: frozenset[str] = frozenset()
         self.pointers: Pointers | None = None
         """What values are addresses, of which the code must not ask more than every address can tell."""
+        self.aligned = 0
+        """To how many bytes this run has aligned a stack pointer."""
 
     def context(self) -> Any:
         """All that answers hang on besides expressions."""

@@ -328,6 +328,7 @@ class Prover:
                 rights = "rw" if buffer.writable else "r"
                 regions.append(Region(buffer.name, address, buffer.data.copy(), rights))
         self.pointers.lengths = frozenset() if length is None else frozenset({LENGTH})
+        self.domain.aligned = 0
         self.machine.reset(regions, self._stack)
         self._arguments_end = 8 * max(0, len(call.registers) - len(ARGUMENTS))
         self.machine.refuse_caller(self._arguments_end // 8)

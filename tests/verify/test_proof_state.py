@@ -182,12 +182,21 @@ def test_an_address_may_be_moved_added_to_and_compared(tmp_path, body):
         ("vmovdqa (%rdi), %ymm1", "must be a multiple of 32"),
         ("vmovdqa64 (%rdi), %zmm1", "must be a multiple of 64"),
         ("movdqa (%rsi), %xmm1", "must be a multiple of 16"),
+        ("movdqa %xmm0, -24(%rsp)", ""),
+        ("movdqa %xmm0, -32(%rsp)", "must be a multiple of 16"),
+        ("vmovdqa %ymm0, -56(%rsp)", "nothing has aligned the stack to more than 16"),
+        ("vmovdqa64 %zmm0, -120(%rsp)", "nothing has aligned the stack to more than 16"),
+        ("push %rbp; mov %rsp, %rbp; and $-32, %rsp; vmovdqa %ymm0, -32(%rsp); leave", ""),
+        (
+            "push %rbp; mov %rsp, %rbp; and $-32, %rsp; vmovdqa64 %zmm0, -64(%rsp); leave",
+            "nothing has aligned",
+        ),
         ("mov 480(%rdi), %eax; cmp $16, %eax; je 1f; xor %eax, (%rsi); 1:", ""),
         ("mov 480(%rdi), %rax; cmp $16, %rax; je 1f; xor %eax, (%rsi); 1:", "depends on .*free bytes 3 of K"),
         ("mov 176(%rdi), %eax; xor %eax, (%rsi)", "not what the model says"),
     ],
 )
-def test_a_schedule_holds_and_is_aligned_as_the_contract_says_and_no_more(tmp_path, body, finding):
+def test_memory_holds_and_is_aligned_as_the_contract_says_and_no_more(tmp_path, body, finding):
     proof = prove(tmp_path, f"{body}; {RIGHT}")
     assert bool(proof.findings) == bool(finding), proof.findings
     assert not finding or re.search(finding, proof.findings[0]), proof.findings
