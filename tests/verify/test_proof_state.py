@@ -188,7 +188,7 @@ def test_an_address_may_be_moved_added_to_and_compared(tmp_path, body):
         ("vmovdqa64 %zmm0, -120(%rsp)", "nothing has aligned the stack to more than 16"),
         ("push %rbp; mov %rsp, %rbp; and $-32, %rsp; vmovdqa %ymm0, -32(%rsp); leave", ""),
         (
-            "push %rbp; mov %rsp, %rbp; and $-32, %rsp; vmovdqa64 %zmm0, -64(%rsp); leave",
+            "push %rbp; mov %rsp, %rbp; and $-32, %rsp; vmovdqa64 %zmm0, -96(%rsp); leave",
             "nothing has aligned",
         ),
         ("mov 480(%rdi), %eax; cmp $16, %eax; je 1f; xor %eax, (%rsi); 1:", ""),
