@@ -16,7 +16,7 @@ serves proofs, where inputs are expressions, and runs, where they are numbers. A
 from __future__ import annotations
 
 from aeskit.bits import BLOCK
-from aeskit.contracts.call import ANY, Buffer, Call, Contract, Length, String, UInt32
+from aeskit.contracts.call import ANY, Blocks, Buffer, Call, Contract, Length, String, UInt32
 from aeskit.contracts.modes import (
     cbc_chain,
     cbc_stealing,
@@ -33,7 +33,7 @@ from aeskit.contracts.modes import (
     xts_two_schedules,
 )
 
-__all__ = ["ALL", "ANY", "Buffer", "Call", "Contract", "Length", "String", "UInt32", "of"]
+__all__ = ["ALL", "ANY", "Blocks", "Buffer", "Call", "Contract", "Length", "String", "UInt32", "of"]
 
 STREAMS = (1, 2, 17)
 """How many messages at once: one, lanes to spare, and more than any implementation has lanes for."""
@@ -51,11 +51,7 @@ def _all() -> dict[str, Contract]:
         Contract("ctr", "CTR, 128-bit big-endian counter, written back", ctr_128),
         Contract("ctr64", "CTR, counter of two quadwords, the low one does not wrap", ctr_64, minimum=1),
         Contract(
-            "ctr32",
-            "CTR of a library: 32-bit big-endian counter, whole blocks",
-            ctr_32,
-            multiple=BLOCK,
-            inductive=False,
+            "ctr32", "CTR of a library: 32-bit big-endian counter, whole blocks", ctr_32, multiple=BLOCK
         ),
         Contract("keys", "key expansion, both directions", key_expansion, has_length=False),
     ]

@@ -51,6 +51,10 @@ class Length(int):
     """The data's length as an argument: a proof for every length puts an unknown in its place."""
 
 
+class Blocks(int):
+    """The same where the argument counts whole blocks."""
+
+
 class Call:
     """One call of a function: what a contract fills in."""
 

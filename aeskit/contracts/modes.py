@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aeskit.bits import BLOCK
-from aeskit.contracts.call import ANY, Call, String, UInt32
+from aeskit.contracts.call import ANY, Blocks, Call, String, UInt32
 from aeskit.models import aes, cbc, ctr, cts, ecb, xts
 
 FIRST, UPDATE = 1, 2
@@ -165,8 +165,9 @@ def ctr_32(call: Call) -> None:
     blocks = call.length // BLOCK
     key = call.readable("key", call.library_schedule(K), aligned=False)
     iv = call.readable("iv", given, aligned=False)
-    call.arguments(source, destination, blocks, key, iv)
+    call.arguments(source, destination, Blocks(blocks), key, iv)
     fixed, low = a.part(given, 0, 12), a.part(given, 12, 16)[::-1]
+    call.carries("counter", lambda k: a.join(fixed, call.add(low, k)[::-1]))
     T = [a.join(fixed, call.add(low, j)[::-1]) for j in range(blocks)]
     stream = [a.encrypt(K, T_j, call.note, f"T_{j}") for j, T_j in enumerate(T, 1)]
     call.must(destination, a.xor(call.source_data, a.join(*stream)))

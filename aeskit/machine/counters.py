@@ -304,7 +304,16 @@ class Counters:
         if not meeting:
             return False
         start, end = meeting[0]
-        raise Split(word, start if start > first else end + step, (first, last), step)
+        raise self._split(word, start if start > first else end + step, (first, last), step)
+
+    def _split(self, word: Word, at: int, interval: Interval, step: int) -> Split:
+        """A base that is another one shifted, (x + low >> bits) − less, is split where x must be."""
+        if word in self.assumed or word not in self._derived:
+            return Split(word, at, interval, step)
+        source, low, bits, less = self._derived[word]
+        step = self.granularity(source)
+        least = (at + less << bits) - low
+        return self._split(source, -(-least // step) * step, self.bounds(source), step)
 
     def names(self, word: Word) -> frozenset[str]:
         """The inputs that a word depends on."""

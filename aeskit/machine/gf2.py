@@ -21,6 +21,9 @@ IDENTITY = 0x8040201008040201
 CONSTANTS = 256
 """Ids below are constants."""
 
+KEPT = 20_000
+"""Results of one plan that are remembered."""
+
 Terms = tuple[tuple[int, int], ...]
 """(atom, map), by rising atom, no map zero."""
 
@@ -278,6 +281,8 @@ class Plan:
         key = tuple(data)
         found = self._known.get(key)
         if found is None:
+            if len(self._known) > KEPT:
+                self._known.clear()
             found = self._known[key] = self._apply(expressions, data)
         return found
 

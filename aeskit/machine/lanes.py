@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Body = Callable[..., Any]
 
+KEPT = 40_000
+"""Lanes whose results are remembered."""
+
 
 class Lanes:
     """The symbolic half of `Symbolic.body`: called where a source is not constant."""
@@ -82,6 +85,8 @@ class Lanes:
         key = (entry.name, immediates, *(byte for s in sources for byte in s.tolist()))
         found = self._lanes.get(key)
         if found is None:
+            if len(self._lanes) > KEPT:
+                self._lanes.clear()
             if entry.substitution:
                 sources = [self.domain.substitute(sources[0], entry.substitution), *sources[1:]]
             found = self._lanes[key] = self._by_plan(entry, sources, immediates)

@@ -101,6 +101,14 @@ class Symbolic:
         plan = self.plan(("doubled", len(word)), shift, len(word))
         return tuple(plan(self.expressions, word))
 
+    def shifted(self, word: Word, count: int) -> Word:
+        """8 bytes shifted to the right."""
+
+        def shift(batch: Array) -> Array:
+            return (np.ascontiguousarray(batch).view("<u8") >> np.uint64(count)).view(np.uint8)
+
+        return tuple(self.plan(("shifted", count), shift, len(word))(self.expressions, word))
+
     # ---- What the binder asks for
 
     def body(self, entry: Entry, instruction: Instruction) -> Callable[..., Any]:
@@ -173,7 +181,8 @@ class Symbolic:
             return symbolic(*values)
 
         def compute(*values: Any) -> Any:
-            if all(type(v) is int for v in values) or self.counters.assumed:
+            lengths = self.pointers is not None and self.pointers.lengths
+            if all(type(v) is int for v in values) or self.counters.assumed or lengths:
                 return fresh(*values)
             key, remembered = (entry.name, bits, values), self._remembered_integers()
             found = remembered.get(key)

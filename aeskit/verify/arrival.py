@@ -30,7 +30,7 @@ def wanted(buffer: Buffer) -> Any:
 
 
 def differences(one: Arrival, two: Arrival, moving: set[str]) -> Iterator[str]:
-    """Registers that differ, and buffers as ``[name]`` but for source and destination."""
+    """Registers that differ, dwords of vector registers, and buffers as ``[name]`` but for those `moving`."""
     for name, (_, data) in one.regions.items():
         if name not in moving and (data != two.regions[name][1]).any():
             yield f"[{name}]"
@@ -39,8 +39,8 @@ def differences(one: Arrival, two: Arrival, moving: set[str]) -> Iterator[str]:
     for number, name in enumerate(GPR_NAMES):
         if one.gpr[number] != two.gpr[number]:
             yield name
-    lanes = (one.v != two.v).reshape(32, 4, 16).any(-1)
-    yield from (f"zmm{number}[{lane}]" for number, lane in np.argwhere(lanes))
+    dwords = (one.v != two.v).reshape(32, 16, 4).any(-1)
+    yield from (f"zmm{number}[{dword}]" for number, dword in np.argwhere(dwords))
     for number in range(8):
         x, y = one.k[number], two.k[number]
         if (isinstance(x, int) or isinstance(y, int)) and x is not y and x != y:

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from aeskit.contracts import Contract
 from aeskit.machine.counters import Word
 from aeskit.machine.symbolic import Symbolic
@@ -22,15 +17,8 @@ def lengths_of(assumption: Assumption, length: Word, domain: Symbolic, contract:
     low, high = dict(assumption.intervals)[base]
     for word, (first, last) in assumption.intervals:
         for count in range(1, LONGEST.bit_length()):
-            if _shifted(base, count, domain)[: len(word)] == word:
+            if domain.shifted(base, count)[: len(word)] == word:
                 low, high = max(low, first << count), min(high, (last + 1 << count) - 1)
     multiple = contract.multiple
     low, high = -(-low // multiple) * multiple + offset, high // multiple * multiple + offset
     return f"at {low} bytes and more" if high >= LONGEST - multiple else f"from {low} to {high} bytes"
-
-
-def _shifted(word: Word, count: int, domain: Symbolic) -> Word:
-    def shift(batch: NDArray[Any]) -> NDArray[Any]:
-        return (np.ascontiguousarray(batch).view("<u8") >> np.uint64(count)).view(np.uint8)
-
-    return tuple(domain.plan(("shifted", count), shift, len(word))(domain.expressions, word))

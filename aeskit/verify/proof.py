@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aeskit.contracts import ANY, Buffer, Call, Contract, Length, UInt32
+from aeskit.contracts import ANY, Blocks, Buffer, Call, Contract, Length, UInt32
 from aeskit.machine.addresses import IMAGE, RETURN_ADDRESS, SMALL, UNDEFINED, Addresses, Place
 from aeskit.machine.counters import Choose, Impossible, Interval, Split, Unknown, Word
 from aeskit.machine.decode import GPR_NAMES
@@ -241,8 +241,8 @@ class Prover:
             elif name[0] == "k":
                 state.k[int(name[1:])] = UnsetMask()  # type: ignore[call-overload]
             else:
-                number, lane = map(int, name[3:-1].split("["))
-                state.v[number, 16 * lane : 16 * lane + 16] = inputs(f"{name} at the loop", 16)
+                number, dword = map(int, name[3:-1].split("["))
+                state.v[number, 4 * dword : 4 * dword + 4] = inputs(f"{name} at the loop", 4)
         self._unset_flags("the flags at the loop's head")
 
     def _unset_flags(self, what: str) -> None:
@@ -343,8 +343,17 @@ class Prover:
             if isinstance(value, int)
         }
         for number, value in enumerate(call.registers):
-            whole = isinstance(value, Length) and length is not None
-            self._argument(number, length if whole else value, addresses)
+            given: Any = value
+            if length is not None and isinstance(value, Length | Blocks):
+                given = length if isinstance(value, Length) else self._in_blocks(length)
+            self._argument(number, given, addresses)
+
+    def _in_blocks(self, length: Word) -> Word:
+        """The number of whole blocks, 16 bytes each, of an unknown length."""
+        blocks = self.domain.counters.shifted_right(length, 4, lambda word: self.domain.shifted(word, 4))
+        if blocks is None:
+            raise MachineError("the number of blocks of a length below 0 or without a bound")
+        return blocks
 
     def _argument(self, number: int, value: Any, addresses: dict[int, int]) -> None:
         state = self.machine.state

@@ -45,6 +45,61 @@ def test_a_loop_of_rounds_or_a_callee_is_not_taken_for_the_main_loop(name, contr
     assert closed.stride == stride
 
 
+# CTR with a 32-bit counter {step} big-endian, a block a pass; the length is a number of blocks.
+CTR32 = """
+.globl f
+f: test %rdx, %rdx
+jz 9f
+movdqu (%r8), %xmm1
+mov 12(%r8), %eax
+bswap %eax
+mov 240(%rcx), %r10d
+1: mov %eax, %r9d
+bswap %r9d
+pinsrd $3, %r9d, %xmm1
+movdqa %xmm1, %xmm0
+movdqu (%rcx), %xmm2
+pxor %xmm2, %xmm0
+lea 16(%rcx), %r11
+mov %r10d, %r9d
+2: movdqu (%r11), %xmm2
+aesenc %xmm2, %xmm0
+add $16, %r11
+dec %r9d
+jnz 2b
+movdqu (%r11), %xmm2
+aesenclast %xmm2, %xmm0
+movdqu (%rdi), %xmm2
+pxor %xmm2, %xmm0
+movdqu %xmm0, (%rsi)
+add $16, %rdi
+add $16, %rsi
+{step}
+dec %rdx
+jnz 1b
+9: ret
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "closes"), [("inc %eax", True), ("add $1, %ax", False), ("add $2, %eax", False)]
+)
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_counter_of_32_bits_and_a_length_in_blocks_close(tmp_path, step, closes, in_place):
+    path, promise = tmp_path / "ctr32.S", contracts.ALL["ctr32"]
+    path.write_text(CTR32.format(step=step))
+    prover = Prover(load(path), limit=20_000)
+    every = EveryLength(prover, "f", promise, 16, in_place)
+    closed = every.close()
+    assert (not closed.findings) == closes
+    if closes:
+        assert closed.stride == 16
+        for length in promise.lengths(0, closed.first - 1):
+            head = closed.head if closed.base() <= length else None
+            assert prover.prove("f", promise, length, 16, in_place, head).findings == ()
+            assert length < closed.base() or every.model_agrees(length, 16)
+
+
 # A block XOR a round key, in a loop: {init} before it, {step} in it.
 LOOP = """
 .globl ecb_encrypt_aesni
