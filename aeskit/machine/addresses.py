@@ -90,8 +90,9 @@ def exact(one: Place | None, two: Place | None) -> bool:
 def comparable(one: Place | None, two: Place | None, with_zero: bool) -> bool:
     """Whether what two addresses belong to, or an address and 0, says how they compare in every layout.
 
-    Of two buffers it does not: that one lies lower is the tool's choice, and told as an assumption.
+    Of two buffers, or a buffer and the stack, it does not: that one lies lower is the tool's choice, and told
+    as an assumption.
     """
     if with_zero:
         return one not in (DISTANCE, UNDEFINED, None)
-    return exact(one, two) or (isinstance(one, int) and isinstance(two, int))
+    return exact(one, two) or all(isinstance(place, int) or place == STACK for place in (one, two))

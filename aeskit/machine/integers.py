@@ -146,12 +146,20 @@ class Integers:
         if x == y:
             return self._equal(entry, bits, x, carry, minus)
         total = domain.counters.sum(x, y, minus)
+        if total is None and name == "cmp" and is_constant(x):
+            return self._compare(x, y, bits)
         total = total and domain.counters.sum(total, (carry, *[0] * (size - 1)), minus)
         if total is None:
             self._choose(x, y)
             return self._single_bit(entry, bits, instruction, *values)
         cf = None if by_one else self._carry(x, y, carry, minus, bits)
         return self._finish(entry, total, bits, cf, Unknown("the overflow of a value that is not constant"))
+
+    def _compare(self, x: Word, y: Word, bits: int) -> Outcome:
+        """A number beside a counter: whether it is less, or equal, are questions about the counter."""
+        k, unknown = int.from_bytes(bytes(x), "little"), Unknown("the difference of a number and a counter")
+        same = as_flag(self.domain.counters.between(y, k, k))
+        return 0, self._carry(x, y, 0, True, bits), unknown, (same, unknown, unknown)
 
     def _choose(self, x: Word, y: Word) -> None:
         """A sum of two public words of which one has few unknown bits: a case for each of its values."""
