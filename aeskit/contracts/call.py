@@ -153,6 +153,8 @@ class Call:
         return source, target
 
     def _add(self, buffer: Buffer) -> Buffer:
+        if buffer.name == "stack" or any(known.name == buffer.name for known in self.buffers):
+            raise ValueError(f"a call's buffers must have names of their own, not two {buffer.name!r}")
         self.buffers.append(buffer)
         return buffer
 

@@ -236,7 +236,7 @@ class EveryLength:
         for buffer in call.buffers:
             if not buffer.moves:
                 continue
-            region = memory.region(buffer.name)
+            region = next(r for r in memory.regions_from(FIRST_BUFFER) if r.name == buffer.name)
             name = "data" if buffer.name in ("data", "source") else "old destination"
             region.data = inputs(name, shift + self.window)[shift:]
             if self.tail:

@@ -290,6 +290,20 @@ def test_a_derived_bound_leaves_its_word_s_constant_out():
     assert counters.bounds(word[::-1]) == (0, (1 << 64) - 1)
 
 
+def test_two_buffers_of_one_name_are_no_contract(tmp_path):
+    """The induction tells them apart by their names."""
+
+    def setup(call):
+        call.arguments(
+            call.readable("key", call.unknown("a", 16)), call.writable("key", call.unknown("b", 16))
+        )
+
+    path = tmp_path / "snippet.S"
+    path.write_text(".globl f\nf:\nret\n")
+    with pytest.raises(ValueError, match="must have names of their own, not two 'key'"):
+        Prover(load(path)).prove("f", Contract("twice", "", setup, has_length=False), 0, 16)
+
+
 def test_a_contract_that_no_call_meets_proves_nothing(tmp_path):
     def setup(call):
         one_block(call)
