@@ -12,6 +12,7 @@ import io
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -223,14 +224,34 @@ def _permissions(flags: int) -> str:
 
 
 def _map(elf: ELFFile, image: Image, base: int) -> dict[int, int]:
+    fixed = [
+        (base + segment["p_vaddr"], base + segment["p_vaddr"] + segment["p_memsz"])
+        for segment in elf.iter_segments("PT_GNU_RELRO")
+    ]
     for number, segment in enumerate(elf.iter_segments()):
         if segment["p_type"] == "PT_LOAD":
             content = bytearray(segment["p_memsz"])
             content[: segment["p_filesz"]] = segment.data()[: segment["p_memsz"]]
             flags = segment["p_flags"]
             rights = "r" + "w" * bool(flags & 2) + "x" * bool(flags & 1)
-            image.sections.append(Section(f"segment {number}", base + segment["p_vaddr"], content, rights))
+            whole = Section(f"segment {number}", base + segment["p_vaddr"], content, rights)
+            image.sections += _parts(whole, fixed)
     return {i: base + s["sh_addr"] for i, s in enumerate(elf.iter_sections()) if s["sh_flags"] & _ALLOC}
+
+
+def _parts(whole: Section, fixed: list[tuple[int, int]]) -> list[Section]:
+    """A segment, cut where `fixed` begins and ends: there the loader protects what it has relocated."""
+    ends = [end for pair in fixed for end in pair if whole.address < end < whole.end]
+    edges = sorted({whole.address, whole.end, *ends})
+    return [_part(whole, begin, end, fixed) for begin, end in pairwise(edges)] or [whole]
+
+
+def _part(whole: Section, begin: int, end: int, fixed: list[tuple[int, int]]) -> Section:
+    content = whole.data[begin - whole.address : end - whole.address]
+    if not any(low <= begin < high for low, high in fixed):
+        return Section(whole.name, begin, content, whole.permissions)
+    name = f"{whole.name}, protected when relocated"
+    return Section(name, begin, content, whole.permissions.replace("w", ""))
 
 
 def _lines(elf: ELFFile, image: Image, placed: dict[int, int], relative: bool) -> None:

@@ -83,6 +83,22 @@ def test_a_library_is_mapped_as_the_loader_would(source, tmp_path):
     assert int.from_bytes(stored, "little") == image.symbols["table"]
 
 
+@pytest.mark.parametrize(("option", "rights"), [("relro", ["r", "rw"]), ("norelro", ["rw", "rw"])])
+def test_what_the_loader_protects_of_a_library_is_constant(tmp_path, option, rights):
+    source, library = tmp_path / "unit.S", tmp_path / "unit.so"
+    source.write_text(
+        '.section .data.rel.ro, "aw"\npointer: .quad table\n.data\nstate: .quad 7\ntable: .quad 5\n'
+        ".text\n.globl f\n.type f, @function\nf: ret\n.size f, 1\n"
+    )
+    subprocess.run(["cc", "-shared", "-nostdlib", f"-Wl,-z,{option}", source, "-o", library], check=True)
+    image = load(library)
+    places = [image.symbols[name] for name in ("pointer", "state")]
+    sections = [next(s for s in image.sections if s.address <= place < s.end) for place in places]
+    assert [section.permissions for section in sections] == rights
+    stored = sections[0].data[places[0] - sections[0].address :][:8]
+    assert int.from_bytes(stored, "little") == image.symbols["table"]
+
+
 def test_what_cannot_be_loaded_says_why(tmp_path):
     with pytest.raises(LoadError, match="cannot be read: No such file"):
         load(tmp_path / "none.o")
