@@ -122,7 +122,7 @@ def test_a_short_message_changes_nothing(row):
 
 
 # What every x86-64 CPU has, as iced-x86 calls it.
-BASE = {"INTEL386", "X64", "CMOV", "CET_IBT", "MULTIBYTENOP"}
+BASE = {"INTEL8086", "INTEL386", "X64", "CMOV", "CET_IBT", "MULTIBYTENOP"}
 KEPT = {"RBX", "RBP", "R12", "R13", "R14", "R15"}
 
 
