@@ -7,9 +7,9 @@
  * Any length from 16 bytes (a shorter one returns at once); in place or not overlapping. Flags: 1, the tweak argument
  * is the IV, to be encrypted under the tweak key first; 2, the tweak after the last whole block is written back.
  *
- * Shape. A main loop with eight registers in flight; a remainder, once, with as many as it needs, the last of them
- * perhaps part full; then the tail, by ciphertext stealing. Where there is a tail, the main loop leaves a whole block
- * for the remainder at least: the last one, to which decryption gives the tweak after its own. The tweak and the last
+ * Shape. A main loop; a remainder, once, with as many registers as it needs, the last of them perhaps part full; then
+ * the tail, by ciphertext stealing. Where there is a tail, the main loop leaves a whole block for the remainder at
+ * least: the last one, to which decryption gives the tweak after its own. The tweak and the last
  * round key are both XORed to the result of the last SubBytes, so the last round takes their XOR as its key, off the
  * critical path. xts_vex.inc and xts_evex.inc have what differs with 16 and 32 registers: where tweaks are kept and how
  * a pass comes by the next ones.
