@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aeskit.machine.addresses import SMALL, SUMS, WORD, Addresses, Place, comparable, exact
+from aeskit.machine.addresses import SMALL, STACK, SUMS, WORD, Addresses, Place, comparable, exact
 from aeskit.machine.counters import Unknown, Word
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Pointers:
     def spoiled(self, name: str, bits: int, values: tuple[Any, ...]) -> bool:
         """Whether an operation asks for bits of an address among its operands."""
         if all(type(v) is int for v in values):
-            return self.addresses.spoiled(name, bits, values)
+            return self._moved(name, values) or self.addresses.spoiled(name, bits, values)
         if bits != 64 or name not in SUMS or name == "neg":
             return True
         x, y = (*values, 1 if name in ("inc", "dec") else 0)[:2]
@@ -62,6 +62,12 @@ class Pointers:
         if name == "cmp":
             return not (comparable(one, None, True) if y == 0 else exact(one, two))
         return self._sum_is_none((x, y), name in ("sub", "sbb", "dec"))
+
+    def _moved(self, name: str, values: tuple[Any, ...]) -> bool:
+        """Whether a difference tells by how much a stack pointer was aligned: that hangs on the caller's."""
+        if name not in ("sub", "sbb") or not self.domain.aligned or values[0] == values[1]:
+            return False
+        return self.place(values[0]) == self.place(values[1]) == STACK
 
     def _sum_is_none(self, values: tuple[Any, ...], minus: bool) -> bool:
         """Whether a sum with an address in it is no address; of two of one buffer a difference may be."""

@@ -143,6 +143,7 @@ def test_code_in_a_writable_section_is_refused(tmp_path):
         "lea constant(%rip), %rax; test $16, %al; jz 1f; nop; 1:",
         "call 1f; 1: pop %rax; test $16, %al; jz 1f; nop; 1:",
         "testb $1, (%rsp); jz 1f; nop; 1:",
+        "mov %rsp, %rax; mov %rsp, %rdx; and $-64, %rdx; sub %rdx, %rax; test $32, %al; jz 1f; nop; 1:",
         "mov (%rsp), %rax; shr $47, %rax; jz 1f; nop; 1:",
         "mov elsewhere@GOTPCREL(%rip), %rax; test %rax, %rax; jz 1f; nop; 1: .weak elsewhere",
     ],
