@@ -159,7 +159,7 @@ int silicon_set(int child, const struct silicon_registers *registers) {
 static void become(int program, int memory) {
     static char *const nothing[] = {NULL};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setsid(); /* a terminal's signals are not for it */
+    setpgid(0, 0); /* a terminal's signals are not for it; in its session it has the priority of who asked */
     if (!fcntl(memory, F_SETFD, 0) && !ptrace(PTRACE_TRACEME, 0, 0, 0))
         syscall(SYS_execveat, program, "", nothing, nothing, AT_EMPTY_PATH);
     _exit(errno & 127);

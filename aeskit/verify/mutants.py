@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -17,12 +17,10 @@ from functools import partial
 
 from aeskit import _native, contracts
 from aeskit.machine.loader import Image
-from aeskit.vectors import TestVector
-from aeskit.verify import known, mutants_levels, mutants_make, mutants_proofs, proofs
-from aeskit.verify.known import Known
+from aeskit.verify import mutants_levels, mutants_proofs, proofs
 from aeskit.verify.mutants_beside import Unproved
 from aeskit.verify.mutants_explain import OUTSIDE, Reason, explain, followed, reason
-from aeskit.verify.mutants_levels import EVERYWHERE, Check, Emulated, Verdict
+from aeskit.verify.mutants_levels import Verdict
 from aeskit.verify.mutants_make import Mutant
 from aeskit.verify.mutants_proofs import Proved, Spent
 from aeskit.verify.mutants_reach import Reach
@@ -225,54 +223,3 @@ def _pool(
                 yield from outcomes
     finally:
         proofs.end(pool)
-
-
-# ---- For sets of vectors ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Killer:
-    """One mutant that a vector may kill: ``killer(vector)`` says whether it does."""
-
-    mutant: Mutant
-    emulated: Emulated
-
-    @property
-    def name(self) -> str:
-        """Unique among one function's."""
-        return f"{self.emulated.row.name}: {self.mutant.title}"
-
-    def __call__(self, vector: TestVector) -> bool:
-        """Run the vector in the emulator; a vector of another mode kills nothing."""
-        if vector.mode != self.emulated.row.mode:
-            return False
-        return bool(self.kills([vector]))
-
-    def kills(self, vectors: Iterable[TestVector]) -> list[int]:
-        """The numbers of the vectors that kill it; quicker than one by one."""
-        row = self.emulated.row
-        found = []
-        with self.emulated.under(self.mutant):
-            for number, vector in enumerate(vectors):
-                if vector.mode == row.mode and self.emulated.finding(_check(vector, row.direction)):
-                    found.append(number)
-        return found
-
-
-def _check(vector: TestVector, direction: str) -> Check:
-    one = Known("", direction, vector)
-    return Check(known.inputs(one), known.expected(one), EVERYWHERE, vector.name)
-
-
-def killers(
-    name: str, count: int | None = None, seed: int = 0, wanted: Callable[[Mutant], bool] = lambda mutant: True
-) -> Iterator[Killer]:
-    """Mutants of one of our own functions as things that a test vector kills, `count` of them or all.
-
-    They share one emulator, which runs one at a time; each call is bounded. EmulatorMissing without one.
-    """
-    image = proofs.own([name])[0].image()
-    emulated = Emulated(image, name)
-    for mutant in sample(mutants_make.every(image, name).mutants, count, seed):
-        if wanted(mutant):
-            yield Killer(mutant, emulated)

@@ -273,16 +273,6 @@ def test_a_mutant_that_loops_comes_back(emulated):
     ).killed
 
 
-def test_killers_run_vectors(emulated):
-    vectors = [v for vs in files().values() for v in vs]
-    found = list(mutants.killers(NAME, 5, seed=2))
-    assert len({killer.name for killer in found}) == 5
-    for killer in found:
-        kills = killer.kills(vectors)
-        assert kills == [n for n, vector in enumerate(vectors) if killer(vector)]
-    assert any(killer.kills(vectors) for killer in found)
-
-
 def test_the_command_tells_and_writes(tiny, tmp_path):
     out = tmp_path / "mutants.json"
     arguments = [
