@@ -32,8 +32,8 @@ CHUNK = 256
 """Lengths that a worker takes at a time, of one function and key size: what they share is computed once."""
 YOUNG = 200_000
 """Objects after which the garbage collector looks at the new ones: what a proof makes, it keeps."""
-LARGE = 4_000_000
-"""Expressions after which a worker starts a new table."""
+LARGE = 2_000_000
+"""Expressions after which a worker starts a new table: about 2 GB."""
 
 
 @dataclass(frozen=True)
