@@ -88,11 +88,20 @@ def parse_sizes(text: str) -> list[int]:
 
 
 def _table(cpu: CPU, wanted: Wanted) -> list[Cell]:
-    chosen = runnable(cpu, wanted.modes or DEFAULT_MODES, _names(wanted.implementations))
+    modes, names = wanted.modes or DEFAULT_MODES, _names(wanted.implementations)
+    chosen = runnable(cpu, modes, names)
     if not chosen:
-        raise ValueError(f"none of the implementations asked for can run on this CPU ({cpu.name})")
-    key_bits = [int(bits) for bits in wanted.key_bits] or [256]
-    return cells(chosen, key_bits, parse_sizes(wanted.sizes) or SIZES)
+        asked = f"{wanted.implementations or 'none'} of {', '.join(modes)}"
+        raise ValueError(f"no implementation asked for ({asked}) can run on this CPU ({cpu.name})")
+    key_bits, sizes = [int(bits) for bits in wanted.key_bits] or [256], parse_sizes(wanted.sizes)
+    found = cells(chosen, key_bits, sizes or SIZES)
+    if not found:
+        given = ", ".join(map(str, sizes))
+        raise ValueError(
+            f"a size must be one that {' or '.join(modes)} takes, not {given}: CTR any, XTS and CTS 16 and "
+            "more, CBC and ECB multiples of 16"
+        )
+    return found
 
 
 def _names(text: str) -> list[str]:

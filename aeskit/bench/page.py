@@ -6,17 +6,19 @@ import platform
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
+from operator import attrgetter
 from pathlib import Path
 
 import aeskit
-from aeskit.bench import plot
+from aeskit.bench import plot, python_goals
 from aeskit.bench.code import sizes
 from aeskit.bench.goals import Verdict, compared
 from aeskit.bench.python_calls import PythonRow
 from aeskit.bench.reasons import reasons
-from aeskit.bench.report import BUSY, GOALS_LEGEND, LEGEND, NOISY, grouped
+from aeskit.bench.report import BUSY, GOALS_LEGEND, LEGEND, NOISY, TRIED, grouped, missing
 from aeskit.bench.table import Row, Run
 from aeskit.cpu import CPU, FEATURES
+from aeskit.implementations import ALL
 
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
@@ -63,6 +65,7 @@ def html(
         f"<p><small>{escape(LEGEND)}</small></p>",
         _goals(verdicts, run) if verdicts else "",
         _python(python) if python else "",
+        _python_goals(python_goals.judge(python)) if python and verdicts else "",
         _code(),
     ]
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
@@ -120,12 +123,12 @@ def _goals(verdicts: Sequence[Verdict], run: Run) -> str:
     body = []
     for verdict in verdicts:
         row, goal = verdict.row, verdict.goal
-        result = "not measured" if row is None else "met" if verdict.met else f"× {verdict.factor:.2f}"
+        result = "not measured" if row is None else "met" if verdict.met else missing(verdict.factor or 0)
         cells = (_cycles(row), row.name) if row else ("", "")
         body.append([goal.operation, f"{goal.size:,}", goal.text(), cells[0], result, cells[1]])
     met = sum(verdict.met for verdict in verdicts)
     text = f"<h2>Goals</h2><p>{escape(compared(run.limits))} {escape(GOALS_LEGEND)}</p>"
-    text += "<ul>" + "".join(f"<li>{escape(reason)}</li>" for reason in reasons(run, verdicts)) + "</ul>"
+    text += _list([*reasons(run, verdicts), TRIED])
     head = ("operation", "bytes", "goal", "cycles", "result", "implementation")
     return text + _table(f"{met} of {len(verdicts)} goals met", head, body)
 
@@ -144,11 +147,29 @@ def _python(rows: Sequence[PythonRow]) -> str:
     return _table("calls from Python, AES-256", ("operation", "by", "bytes", "µs", "MB/s"), body)
 
 
+def _python_goals(verdicts: Sequence[python_goals.PythonVerdict]) -> str:
+    body = []
+    for one in verdicts:
+        result = "noisy" if one.noisy else "met" if one.met else missing(one.factor)
+        body.append([one.goal, f"{one.size:,}", one.found, result])
+    met = sum(one.met for one in verdicts)
+    caption = f"{met} of {len(verdicts)} goals of calls from Python met"
+    table = _table(caption, ("goal", "bytes", "found", "result"), body)
+    return table + _list(python_goals.reasons(verdicts))
+
+
+def _list(sentences: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(one)}</li>" for one in sentences) + "</ul>"
+
+
 def _code() -> str:
     body = [
-        (name, f"{size:,}") for name, size in sorted(sizes().items()) if "aesni" in name or "vaes" in name
+        (row.name, f"{sizes()[row.name]:,}")
+        for row in sorted(ALL, key=attrgetter("name"))
+        if row.name in sizes()
     ]
-    return _table("machine code, bytes a function", ("function", "bytes"), body) if body else ""
+    caption = "machine code, bytes a function, subroutines included"
+    return _table(caption, ("function", "bytes"), body) if body else ""
 
 
 def _table(caption: str, columns: Iterable[str], body: Cells, kind: str = "") -> str:

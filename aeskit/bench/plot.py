@@ -103,7 +103,7 @@ def _line_panel(run: Run, operation: str) -> Callable[[Any], None]:
         _sizes(axis, sorted({row.size for row in rows}))
         axis.axhline(100, color="black", linewidth=1)
         axis.set(title=f"{operation}, AES-{KEY_BITS}", ylim=(0, 105), ylabel="% of this CPU's limit")
-        axis.legend(frameon=False, fontsize=9)
+        axis.legend(framealpha=0.85, edgecolor="none", fontsize=9)
 
     return draw
 
@@ -145,7 +145,7 @@ def _ctr_published(axis: Any, run: Run) -> None:
     _sizes(axis, sorted({one.size for one in theirs} | {row.size for row in ours}))
     axis.set_yscale("log")
     axis.set(title="CTR-256; 2014: calls in the kernel", ylabel="cycles a byte")
-    axis.legend(frameon=False, fontsize=9)
+    axis.legend(framealpha=0.85, edgecolor="none", fontsize=9)
 
 
 def _bars(axis: Any, bars: list[tuple[str, float, str]]) -> None:

@@ -13,21 +13,28 @@ from aeskit.implementations import ALL
 LONG = 4096
 """Bytes of a message whose first and last registers hardly count."""
 
-Reason = Callable[[Run, Row], str]
+Reason = Callable[[Run, Row], list[str]]
+"""The sentences on a row."""
 
 
 def reasons(run: Run, verdicts: Sequence[Verdict]) -> list[str]:
-    """A sentence for each kind of operation that was measured and misses a goal, of its worst miss.
+    """For each kind, size and width that misses a goal, what limits the direction that misses by more.
 
-    A noisy figure has no reason but the noise.
+    A sentence that has been told is not told again. A noisy figure has no reason but the noise.
     """
     missed = [one for one in verdicts if one.row and not one.met and not one.row.noisy]
-    missed.sort(key=lambda verdict: verdict.factor or 0, reverse=True)
-    worst: dict[Reason, Row] = {}
+    worst: dict[tuple[Reason, int, str], Verdict] = {}
     for verdict in missed:
         if verdict.row:
-            worst.setdefault(_reason(verdict.row), verdict.row)
-    return [reason(run, row) for reason, row in worst.items()]
+            kind = _reason(verdict.row), verdict.row.size, verdict.goal.name
+            worst[kind] = max(worst.get(kind, verdict), verdict, key=lambda one: one.factor or 0)
+    told: set[str] = set()
+    found = []
+    for (reason, *_), verdict in worst.items():
+        sentences = [one for one in reason(run, verdict.row) if one not in told] if verdict.row else []
+        told.update(sentences)
+        found.append(" ".join(sentences))
+    return [text for text in found if text]
 
 
 def _reason(row: Row) -> Reason:
@@ -40,81 +47,87 @@ def _reason(row: Row) -> Reason:
     return {"ctr crypt": _registers, "cbc encrypt": _chain}.get(row.operation, _beside_ecb)
 
 
-def _iv(run: Run, row: Row) -> str:
+def _iv(run: Run, row: Row) -> list[str]:
     limit, rounds = _width(run, row), ROUNDS[KEY_BITS]
     registers = ceil(row.size // 16 * 16 / limit.vl)
     tail = " and the block that steals" if row.size % 16 else ""
     least = (registers + 1 + bool(tail)) * rounds / limit.rounds_a_cycle
-    text = (
+    text = [
         f"XTS of one message: {row.size} bytes are {registers} {limit.width}, with the IV{tail} {least:.0f} "
-        f"cycles of the AES units, {row.cycles:.0f} were needed. The IV's rounds wait "
-        f"{rounds * limit.latency:.0f} cycles for each other, in places that older blocks leave free."
-    )
+        f"cycles of the AES units, {row.cycles:.0f} were needed.",
+        f"The IV's rounds wait {rounds * limit.latency:.0f} cycles for each other, in places that older "
+        "blocks leave free.",
+    ]
     batch, single = _found(run, row.operation + BATCH, 512), _found(run, row.operation, 512)
     if batch and single:
-        text += (
-            f" 512 bytes: {single.cycles:.0f} cycles, {batch.cycles:.0f} in a batch, whose IVs come first."
+        text.append(
+            f"512 bytes: {single.cycles:.0f} cycles, {batch.cycles:.0f} in a batch, whose IVs come first."
         )
     return text
 
 
-def _tweaks(run: Run, row: Row) -> str:
-    return "XTS of a long message: all that it does besides ECB is tweaks. " + _beside_ecb(run, row)
+def _tweaks(run: Run, row: Row) -> list[str]:
+    wait = ROUNDS[KEY_BITS] * _width(run, row).latency
+    return [
+        f"XTS of a long message: what it does besides ECB is tweaks and an IV, whose rounds wait {wait:.0f} "
+        "cycles for each other.",
+        *_beside_ecb(run, row),
+    ]
 
 
-def _batch(run: Run, row: Row) -> str:
+def _batch(run: Run, row: Row) -> list[str]:
     least = (row.size + 16) / _width(run, row).bytes_a_cycle(KEY_BITS)
-    return (
+    return [
         f"XTS in batches: {row.size} bytes and the block of an IV are {least:.1f} cycles at the limit, "
         f"{row.cycles:.1f} were needed: the rest is a call's start, and IVs at its end that nobody asks for."
-    )
+    ]
 
 
-def _sequence(run: Run, row: Row) -> str:
+def _sequence(run: Run, row: Row) -> list[str]:
     limit = _width(run, row)
     iv = ROUNDS[KEY_BITS] / limit.rounds_a_cycle
     least = row.size / limit.bytes_a_cycle(KEY_BITS) + iv
-    return (
+    return [
         f"XTS in sequence: the next IV takes {iv:.0f} places of {limit.width} rounds, so {row.size} bytes "
         f"are {least:.0f} cycles at the limit, {row.cycles:.0f} were needed."
-    )
+    ]
 
 
-def _registers(run: Run, row: Row) -> str:
+def _registers(run: Run, row: Row) -> list[str]:
     limit = _width(run, row)
     registers = ceil(row.size / limit.vl)
     least = registers * ROUNDS[KEY_BITS] / limit.rounds_a_cycle
     share = row.size / limit.bytes_a_cycle(KEY_BITS) / least
-    return (
+    return [
         f"CTR: a part of a register takes as long as a whole one; {row.size} bytes are {registers} "
         f"{limit.width}, so {least:.0f} cycles or {share:.1%} of the limit at the best; {row.cycles:.0f} "
         "were needed."
-    )
+    ]
 
 
-def _streams(run: Run, row: Row) -> str:
+def _streams(run: Run, row: Row) -> list[str]:
     limit = _width(run, row)
     needed = limit.latency * limit.rounds_a_cycle * limit.vl / 16
-    return f"CBC of 16 messages: {needed:.0f} blocks in flight fill the AES units here, 16 are at hand."
+    return [f"CBC of 16 messages: {needed:.0f} blocks in flight fill the AES units here, 16 are at hand."]
 
 
-def _chain(run: Run, row: Row) -> str:
+def _chain(run: Run, row: Row) -> list[str]:
     latency = best(run.limits, 16).latency
-    return (
+    return [
         f"CBC encryption: {ROUNDS[KEY_BITS]} rounds of {latency:.2f} cycles a block, one after the other; "
         f"{row.cycles * 16 / row.size:.1f} cycles a block were needed."
-    )
+    ]
 
 
-def _beside_ecb(run: Run, row: Row) -> str:
+def _beside_ecb(run: Run, row: Row) -> list[str]:
     operation = "ecb " + row.operation.split()[1]
-    ecb = _found(run, operation, row.size)
+    ecb = _found(run, operation, row.size, row.name)
     if not ecb:
-        return f"Measure ecb in the same run: what it lacks to the limit, {row.operation} lacks too."
-    return (
-        f"{row.size} bytes by {operation}: {ecb.cycles:.0f} cycles, by {row.operation} {row.cycles:.0f}; the "
-        "difference are XORs and shifts that take places from AES."
-    )
+        return [f"Measure ecb in the same run: what it lacks to the limit, {row.operation} lacks too."]
+    return [
+        f"{row.name}, {row.size} bytes by {operation}: {ecb.cycles:.0f} cycles, by {row.operation} "
+        f"{row.cycles:.0f}; the difference are XORs, shifts and loads that take places from AES."
+    ]
 
 
 def _width(run: Run, row: Row) -> Limit:
@@ -123,11 +136,12 @@ def _width(run: Run, row: Row) -> Limit:
     return next((limit for limit in run.limits if limit.vl == vl), run.limits[-1])
 
 
-def _found(run: Run, operation: str, size: int) -> Row | None:
-    """The fastest of our own rows."""
+def _found(run: Run, operation: str, size: int, name: str = "") -> Row | None:
+    """The fastest of our own rows, or that of one instruction set."""
     rows = [
         row
         for row in run.rows
         if row.ours and (row.operation, row.size, row.key_bits) == (operation, size, KEY_BITS)
+        if name in ("", row.name)
     ]
     return min(rows, key=lambda row: row.cycles, default=None)

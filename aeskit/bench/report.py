@@ -8,6 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from aeskit.bench import python_goals
 from aeskit.bench.goals import Verdict, compared
 from aeskit.bench.limit import Limit
 from aeskit.bench.python_calls import PythonRow
@@ -20,13 +21,17 @@ NOISY = "~"
 
 LEGEND = (
     "Core cycles (a chain of dependent additions is the clock), of the fastest pass, and percent of the "
-    f"limit of the width used. {NOISY} marks a figure with which too few passes agree: take it again. "
-    "Under a name: bytes of machine code."
+    f"limit of the width used. {NOISY} marks a figure with which too few passes agree: take it again."
 )
+CODE = "Under a name: bytes of machine code, subroutines included."
 SHORT = " avx512_256 and avx512_512 are vaes_avx512_256 and vaes_avx512_512."
 GOALS_LEGEND = (
-    "Goals: at most so many cycles, at least so many percent of the widest limit, or at most so many "
-    "latencies of an AES round (lat.) a block; × is the factor that is missing."
+    "Goals: at most so many cycles, at least so many percent of the widest limit or of that of a width that "
+    "is named, or at most so many latencies of an AES round (lat.) a block; × is the factor that is missing."
+)
+TRIED = (
+    "What was tried, kept and lost stands at the heads of native/xts_evex.inc, xts_vex.inc, xts_sectors.S, "
+    "ctr.S and cbc_streams.S; `--sizes`, `--implementations` and the modes measure a part again."
 )
 BUSY = (
     "This machine was not quiet: its limit was not steady, or not a whole number of rounds a cycle. "
@@ -40,7 +45,7 @@ def render(run: Run, console: Console) -> None:
     for rows in grouped(run.rows):
         console.print(rows_table(rows))
     shortened = any(short(row.name) != row.name for row in run.rows)
-    console.print(LEGEND + (SHORT if shortened else ""), style="dim")
+    console.print(f"{LEGEND} {CODE}" + (SHORT if shortened else ""), style="dim")
     if not all(limit.quiet for limit in run.limits):
         console.print(BUSY, style="bold red")
 
@@ -52,6 +57,8 @@ def render_goals(run: Run, verdicts: list[Verdict], console: Console) -> None:
     for reason in reasons(run, verdicts):
         console.print(f"· {reason}")
     met = sum(verdict.met for verdict in verdicts)
+    if met < len(verdicts):
+        console.print(TRIED, style="dim")
     console.print(f"{met} of {len(verdicts)} goals met. {compared(run.limits)}", style="bold")
 
 
@@ -69,6 +76,8 @@ def render_python_goals(verdicts: list[PythonVerdict], console: Console) -> None
         result = "noisy" if verdict.noisy else _result(verdict.met, verdict.factor)
         table.add_row(verdict.goal, str(verdict.size), verdict.found, result)
     console.print(table)
+    for reason in python_goals.reasons(verdicts):
+        console.print(f"· {reason}")
     met = sum(verdict.met for verdict in verdicts)
     console.print(f"{met} of {len(verdicts)} goals of calls from Python met.", style="bold")
 
@@ -147,7 +156,12 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str, str]:
 
 
 def _result(met: bool, factor: float) -> str:
-    return "[green]met[/]" if met else f"[red]× {factor:.2f}[/]"
+    return "[green]met[/]" if met else f"[red]{missing(factor)}[/]"
+
+
+def missing(factor: float) -> str:
+    """The factor of a goal that is missed: with as many digits as show that it is."""
+    return f"× {factor:.2f}" if factor >= 1.005 else f"× {max(factor, 1.001):.3f}"
 
 
 def _cell(row: Row | None) -> str:

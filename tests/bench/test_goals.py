@@ -1,5 +1,7 @@
 """Goals against made-up rows: which are met, and the factor that is missing."""
 
+from dataclasses import replace
+
 import pytest
 from bench_support import LIMIT, XMM, YMM, row
 
@@ -29,6 +31,17 @@ def test_percent_are_of_the_widest_limit():
     assert judged(goal, row("ctr crypt", 4096, 4096 / LIMIT / 0.995)).met
     missed = judged(goal, row("ctr crypt", 4096, 4096 / LIMIT * 2))
     assert missed.factor == pytest.approx(0.99 * 2)
+
+
+def test_percent_of_a_width_are_of_the_row_that_is_named():
+    goal = Goal("xts encrypt", 4096, percent=98, name="aesni_avx")
+    slow, fast = row("xts encrypt", 4096, 1000, "aesni_avx"), row("xts encrypt", 4096, 900)
+    narrow = replace(slow, percent=96.0)
+    verdict = judged(goal, narrow, fast)
+    assert verdict.row is narrow
+    assert verdict.factor == pytest.approx(98 / 96)
+    assert goal.text() == "≥ 98 % xmm"
+    assert judged(goal, fast).row is None
 
 
 def test_a_chain_is_held_against_the_latency():

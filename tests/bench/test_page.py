@@ -6,7 +6,7 @@ import machines
 import pytest
 from bench_support import XMM, YMM, row
 
-from aeskit.bench import goals, page, plot, published
+from aeskit.bench import goals, page, plot, published, report
 from aeskit.bench.python_calls import PythonRow
 from aeskit.bench.table import Run
 
@@ -98,3 +98,15 @@ def test_published_figures_are_those_of_the_files():
     by8 = {(one.label, one.size): one.value for one in published.ctr_cycles()}
     assert by8["Sandybridge, by8", 8192] > by8["Haswell, by8", 8192] > 0
     assert all(one.size and one.value for one in published.ctr_cycles(128))
+
+
+def test_goals_of_calls_from_python_are_on_the_page():
+    python = [PythonRow("xts encrypt", "aeskit", size, 2.4, False) for size in (16, 512)]
+    text = page.html(machines.ZEN_3, RUN, goals.judge(RUN), python, [])
+    assert "0 of 1 goals of calls from Python met" in text
+    assert "16 bytes take 2.40 µs" in text
+
+
+@pytest.mark.parametrize(("factor", "text"), [(1.13, "× 1.13"), (1.004, "× 1.004"), (1.0004, "× 1.001")])
+def test_a_missing_factor_shows_that_it_is_missing(factor, text):
+    assert report.missing(factor) == text

@@ -99,16 +99,42 @@ def test_a_run_as_a_table_and_as_a_file(tmp_path):
 @needs_avx
 def test_code_sizes_are_those_of_the_symbols():
     pytest.importorskip("elftools", reason="needs pyelftools")
+    pytest.importorskip("iced_x86", reason="needs iced-x86")
     found = code.sizes()
     names = {row.name for row in implementations.ALL if row.built}
     assert names <= set(found)
     assert all(0 < found[name] <= 6144 for name in names), "no function is over 6 KB"
 
 
+@needs_avx
+def test_code_sizes_have_the_subroutines_in():
+    pytest.importorskip("elftools", reason="needs pyelftools")
+    pytest.importorskip("iced_x86", reason="needs iced-x86")
+    alone = {name: len(one.code) for name, one in code.functions().items()}
+    body, name = "cbc_decrypt_blocks_aesni_avx", "cbc_decrypt_aesni_avx"
+    assert code.functions()[name].calls >= {body}
+    assert code.sizes()[name] == alone[name] + alone[body]
+    assert code.sizes()["ctr_crypt_aesni_avx"] == alone["ctr_crypt_aesni_avx"]
+
+
 @pytest.mark.parametrize("text", ["x", "0", "16,,-1", "99999999"])
 def test_a_size_that_is_none_is_refused(text):
     with pytest.raises(ValueError, match="a size must be a whole number of bytes from 1 to 16777216, not"):
         parse_sizes(text)
+
+
+@needs_avx
+@pytest.mark.parametrize(("mode", "size"), [("xts", "8"), ("ecb", "17,33"), ("cbc", "8")])
+def test_sizes_that_no_mode_asked_for_takes_are_refused(mode, size):
+    result = bench(mode, "--sizes", size)
+    assert result.exit_code == 1
+    assert f"a size must be one that {mode} takes, not {size.replace(',', ', ')}" in result.output
+
+
+def test_an_implementation_of_another_mode_is_refused():
+    result = bench("xts", "--implementations", "ctr_crypt_vaes_avx2")
+    assert result.exit_code == 1
+    assert "no implementation asked for (ctr_crypt_vaes_avx2 of xts) can run on this CPU" in result.output
 
 
 def test_an_unknown_implementation_is_refused():
