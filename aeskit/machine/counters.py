@@ -132,12 +132,18 @@ class Counters:
         return found
 
     def _add(self, word: Word, constant: int) -> Word:
-        """With x a multiple of 2^t only c's upper part can carry: x + c = (x + upper) XOR lower."""
+        """With x a multiple of 2^t only c's upper part can carry: x + c = (x + upper) XOR lower.
+
+        The lower half is the sum of the lower halves: so 32 bits of a LEA of 64 fold like an ADD of 32.
+        """
         base, offset = self.origin(word)
         total, size = (offset + constant) % (1 << 8 * len(word)), len(word)
         lower = total % self.granularity(base)
         upper = self._sum_atoms(base, total - lower) if total != lower else base
         out = tuple(a ^ b for a, b in zip(upper, lower.to_bytes(size, "little"), strict=True))
+        half = size // 2
+        if half:
+            out = (*self.add(word[:half], constant % (1 << 8 * half)), *out[half:])
         self._origin[out] = (base, total)
         return out
 

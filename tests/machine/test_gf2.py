@@ -144,6 +144,21 @@ def test_counters_fold_and_ask(assembled):
     assert data[:8].tolist() == data[8:16].tolist()
 
 
+@pytest.mark.parametrize(
+    "more", ["lea 5(%rax), %eax", "lea 5(%eax), %eax", "lea 2(%rax), %eax; add $3, %eax", "add $5, %rax"]
+)
+def test_32_bits_of_a_sum_are_the_sum_of_32_bits(assembled, more):
+    source = f"mov (%rdi), %eax; mov %eax, %edx; add $6, %edx; mov %edx, 8(%rdi); inc %eax; {more}"
+    machine = symbolic_machine(assembled, source + "; mov %eax, 16(%rdi)")
+    machine.call("f")
+    data = machine.memory.find("read", 0x10000, 64)[0].data
+    assert data[8:12].tolist() == data[16:20].tolist()
+    for x in (0, 5, 0xFA, 0xFFFA, 0xFFFF_FFFA, 0xFFFF_FFFF, 0x1234_56FF):
+        inputs = {"data": x.to_bytes(64, "little")}
+        low = bytes(evaluate(machine.domain.expressions, int(b), inputs) for b in data[16:20])
+        assert int.from_bytes(low, "little") == (x + 6) % (1 << 32)
+
+
 def test_a_carry_of_a_public_counter_splits_and_of_a_secret_one_stops(assembled):
     source = "mov (%rdi), %rax; xor %ecx, %ecx; add $3, %rax; setc %cl; mov %rcx, 8(%rdi)"
     with pytest.raises(SecretDependence, match="depends on data"):
