@@ -16,9 +16,10 @@ KEY, DESTINATION, IV = 960, 2048, 3072
 """Where keys, destination and IV begin in their pages; the source at 0. On many CPUs a load waits for an
 earlier store with the same low 12 bits of the address; messages up to 1,024 bytes, so placed, have none."""
 
-WORKLOADS = {"batch": 256, "in sequence": 1, "16 streams": 16}
+WORKLOADS = {"batch": 256, "in sequence": 1, "16 streams": 16, "IV encrypted": 1}
 """What else is done with messages than one a call, each with an IV of its own: how many a call. ``batch``:
-consecutive XTS sectors, the IVs made together; ``in sequence``: one such sector a call."""
+consecutive XTS sectors, the IVs made together; ``in sequence``: one such sector a call; ``IV encrypted``: one
+message whose tweak is ready, which shows what its IV costs."""
 
 STEALING = 3
 XTS_FIRST = 1
@@ -101,7 +102,7 @@ def pointer(data: Any) -> int:
 
 def prepare(cell: Cell, space: Workspace) -> Call:
     """The native call of `cell` with a fresh random key and IV, over the buffers of `space`."""
-    make = _SECTORS.get(cell.workload) or _ARGUMENTS[cell.implementation.mode]
+    make = _WORKLOADS.get(cell.workload) or _ARGUMENTS[cell.implementation.mode]
     return make(cell, space)
 
 
@@ -143,6 +144,10 @@ def _expand_both(key: Any, key_bits: int) -> None:
 
 def _xts(cell: Cell, space: Workspace) -> Call:
     return _message(cell, space, xts_key(cell.key_bits), XTS_FIRST)
+
+
+def _ready(cell: Cell, space: Workspace) -> Call:
+    return _message(cell, space, xts_key(cell.key_bits), 0)
 
 
 def _streams(cell: Cell, space: Workspace) -> Call:
@@ -190,7 +195,11 @@ def _expand(context: Any, key_bits: int) -> None:
     lib.keys_expand_aesni(context, os.urandom(key_bits // 8), key_bits // 8)
 
 
-_SECTORS: dict[str, Callable[[Cell, Workspace], Call]] = {"batch": _batch, "in sequence": _sequence}
+_WORKLOADS: dict[str, Callable[[Cell, Workspace], Call]] = {
+    "batch": _batch,
+    "in sequence": _sequence,
+    "IV encrypted": _ready,
+}
 
 _ARGUMENTS: dict[str, Callable[[Cell, Workspace], Call]] = {
     "xts": _xts,

@@ -58,6 +58,7 @@ _WIDTH_PERCENT = {"aesni_avx": 98, "vaes_avx2": 97, "vaes_avx512_256": 97}
 BATCH = ", batch"
 SEQUENCE = ", in sequence"
 STREAMS = ", 16 streams"
+READY = ", IV encrypted"
 
 GOALS = (
     *(goal for size, cycles in _XTS.items() for goal in _both(size, cycles)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import ceil
 
-from aeskit.bench.goals import BATCH, KEY_BITS, SEQUENCE, STREAMS, Verdict
+from aeskit.bench.goals import BATCH, KEY_BITS, READY, SEQUENCE, STREAMS, Verdict
 from aeskit.bench.limit import ROUNDS, Limit, best
 from aeskit.bench.table import Row, Run
 from aeskit.implementations import ALL
@@ -48,13 +48,13 @@ def _reason(row: Row) -> Reason:
 
 
 def _iv(run: Run, row: Row) -> list[str]:
-    limit, rounds = _width(run, row), ROUNDS[KEY_BITS]
+    limit, rounds = _narrowest(run, row), ROUNDS[KEY_BITS]
     registers = ceil(row.size // 16 * 16 / limit.vl)
     tail = " and the block that steals" if row.size % 16 else ""
     least = (registers + 1 + bool(tail)) * rounds / limit.rounds_a_cycle
     text = [
         f"XTS of one message: {row.size} bytes are {registers} {limit.width}, with the IV{tail} {least:.0f} "
-        f"cycles of the AES units, {row.cycles:.0f} were needed.",
+        f"cycles of the AES units, {row.cycles:.0f} were needed{_ready(run, row)}.",
         f"The IV's rounds wait {rounds * limit.latency:.0f} cycles for each other, in places that older "
         "blocks leave free.",
     ]
@@ -73,6 +73,12 @@ def _tweaks(run: Run, row: Row) -> list[str]:
         "cycles for each other.",
         *_beside_ecb(run, row),
     ]
+
+
+def _ready(run: Run, row: Row) -> str:
+    """What the same message takes with an IV that comes encrypted."""
+    ready = _found(run, row.operation + READY, row.size, row.name)
+    return f", {ready.cycles:.0f} with an IV that comes encrypted" if ready else ""
 
 
 def _batch(run: Run, row: Row) -> list[str]:
@@ -126,7 +132,8 @@ def _beside_ecb(run: Run, row: Row) -> list[str]:
         return [f"Measure ecb in the same run: what it lacks to the limit, {row.operation} lacks too."]
     return [
         f"{row.name}, {row.size} bytes by {operation}: {ecb.cycles:.0f} cycles, by {row.operation} "
-        f"{row.cycles:.0f}; the difference are XORs, shifts and loads that take places from AES."
+        f"{row.cycles:.0f}{_ready(run, row)}; the difference are XORs, shifts and loads that take places "
+        "from AES."
     ]
 
 
@@ -134,6 +141,12 @@ def _width(run: Run, row: Row) -> Limit:
     """The limit of the registers that the row's implementation uses."""
     vl = max((one.vl for one in ALL if one.instruction_set == row.name), default=0)
     return next((limit for limit in run.limits if limit.vl == vl), run.limits[-1])
+
+
+def _narrowest(run: Run, row: Row) -> Limit:
+    """The limit of the registers that the row's implementation uses, or of narrower ones that hold it all."""
+    limit = _width(run, row)
+    return next((one for one in run.limits if row.size <= one.vl < limit.vl), limit)
 
 
 def _found(run: Run, operation: str, size: int, name: str = "") -> Row | None:

@@ -17,6 +17,8 @@ from aeskit.implementations import ALL, Implementation, beside
 SIZES = (16, 64, 128, 256, 512, 1024, 1420, 4096, 8192, 16384)
 SECTORS = {"batch": (512, 4096), "in sequence": (512, 1024)}
 """The sizes of XTS sectors that are also measured in a batch and in sequence."""
+READY = (16, 64, 128, 1420, 4096, 8192, 16384)
+"""The sizes of XTS messages that are also measured with an IV that comes encrypted."""
 KEY_BITS = (128, 192, 256)
 
 
@@ -83,8 +85,10 @@ def _workloads(cell: Cell) -> list[str]:
         return ["16 streams"]
     if row.mode == "xts_sectors":
         return [workload for workload, sizes in SECTORS.items() if cell.size in sizes]
-    batch = row.mode == "xts" and cell.size in SECTORS["batch"] and not beside(row, "xts_sectors")
-    return ["", "batch"] if batch else [""]
+    if row.mode != "xts":
+        return [""]
+    batch = cell.size in SECTORS["batch"] and not beside(row, "xts_sectors")
+    return ["", *["batch"] * batch, *["IV encrypted"] * (cell.size in READY)]
 
 
 def run(

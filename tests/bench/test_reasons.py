@@ -38,11 +38,19 @@ def test_an_iv_takes_places_and_waits_for_its_rounds():
     text = told(
         row("xts encrypt", 512, 190, "vaes_avx512_512"),
         row("xts encrypt, batch", 512, 118),
+        row("xts encrypt, IV encrypted", 512, 131, "vaes_avx512_512"),
         goal=Goal("xts encrypt", 512, cycles=165),
     )
     assert "512 bytes are 8 zmm, with the IV 126 cycles of the AES units, 190 were needed" in text
+    assert "190 were needed, 131 with an IV that comes encrypted." in text
     assert "wait 42 cycles for each other" in text
     assert text.endswith("512 bytes: 190 cycles, 118 in a batch, whose IVs come first.")
+
+
+def test_a_message_of_less_than_a_register_needs_narrower_rounds_alone():
+    goal = Goal("xts encrypt", 16, cycles=26)
+    text = told(row("xts encrypt", 16, 27, "vaes_avx512_512"), goal=goal, limits=(NARROW, ZMM))
+    assert "16 bytes are 1 xmm, with the IV 14 cycles of the AES units, 27 were needed" in text
 
 
 def test_a_tail_takes_a_block_more():

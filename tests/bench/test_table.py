@@ -30,16 +30,25 @@ def test_modes_of_whole_blocks_leave_other_sizes_out():
 
 
 def test_sectors_of_xts_are_measured_in_batches_too():
-    made = table.cells([implementations.named("xts_encrypt_aesni_avx")], [256], [16, 512])
+    made = table.cells([implementations.named("xts_encrypt_aesni_avx")], [256], [256, 512])
     assert [cell.operation for cell in made] == ["xts encrypt", "xts encrypt", "xts encrypt, batch"]
     assert [cell.messages for cell in made] == [1, 1, cells.WORKLOADS["batch"]]
 
 
+def test_xts_is_measured_without_the_encryption_of_its_iv_too():
+    made = table.cells([implementations.named("xts_encrypt_aesni_avx")], [256], [64])
+    assert [cell.operation for cell in made] == ["xts encrypt", "xts encrypt, IV encrypted"]
+    space = cells.Workspace(64)
+    flags = [cells.prepare(cell, space).arguments[-1] for cell in made]
+    assert flags == [1, 0], "1: the tweak argument is the IV (xts.S)"
+
+
 def test_sectors_in_a_row_take_the_place_of_batches():
     names = ("xts_encrypt_vaes_avx512_512", "xts_sectors_encrypt_vaes_avx512_512")
-    made = table.cells([implementations.named(name) for name in names], [256], [16, 512, 1024, 4096])
+    made = table.cells([implementations.named(name) for name in names], [256], [256, 512, 1024, 4096])
     found = [(cell.implementation.name, cell.operation, cell.size) for cell in made]
-    assert found[:4] == [(names[0], "xts encrypt", size) for size in (16, 512, 1024, 4096)]
+    assert found[:4] == [(names[0], "xts encrypt", size) for size in (256, 512, 1024, 4096)]
+    assert found.pop(4) == (names[0], "xts encrypt, IV encrypted", 4096)
     assert sorted(found[4:]) == [
         (names[1], "xts encrypt, batch", 512),
         (names[1], "xts encrypt, batch", 4096),
