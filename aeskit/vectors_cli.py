@@ -110,7 +110,9 @@ def answer(file: str, out: str, to: str, name: str) -> None:
 @click.option("--seed", default=0, show_default=True, help="Another seed gives other keys and texts.")
 @click.option("--minimise", is_flag=True, help="The fewest that kill all mutants that these kill.")
 @click.option("--function", "functions", multiple=True, help="Of this function's machine code as well.")
-@click.option("--sample", default=200, show_default=True, help="Mutants of each function.")
+@click.option(
+    "--sample", type=click.IntRange(min=1), default=200, show_default=True, help="Mutants of each function."
+)
 @click.option("--to", default="aeskit", show_default=True, help="The format to write.")
 @click.option("--out", type=OUTPUT, help="Where to; else the terminal.")
 def make(
@@ -136,7 +138,9 @@ def make(
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True))
 @click.option("--mode", "modes", multiple=True, help="Of these modes alone; repeatable.")
 @click.option("--function", "functions", multiple=True, help="Also changes of this function's machine code.")
-@click.option("--sample", default=200, show_default=True, help="Changes of each function.")
+@click.option(
+    "--sample", type=click.IntRange(min=1), default=200, show_default=True, help="Changes of each function."
+)
 @click.option("--list", "listed", is_flag=True, help="Also the faults that one set alone finds.")
 def compare(
     files: tuple[str, ...],

@@ -90,7 +90,7 @@ def convert(path: str, out: str, to: str, form: str | None, answers: Sequence[st
     try:
         read = files.read(path, *answers, form=form)
         refused = files.write(out, read, to, title=_title(read), flags=read.flags)
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         return misused(error)
     left = sum(map(len, refused.values()))
     console.print(escape(f"{out}: {len(read) - left} of {len(read)} vectors as {registry.named(to).title}"))
@@ -145,7 +145,7 @@ def answer(path: str, out: str, to: str, name: str) -> int:
         read = files.read(path)
         found = list(respond(read, engine))
         refused = files.write(out, found, to, title=_title(read), flags=read.flags)
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         return misused(error)
     except Unsupported as reason:
         return misused(f"{path}: {name} {reason}")
@@ -171,9 +171,8 @@ def make(
     console = Console(stderr=True)
     try:
         registry.named(to)
-        sizes = [int(size) for size in key_bits]
         with console.status(f"making {mode}"):
-            made = making.make(mode, edges=edges, key_bits=sizes, seed=seed, stealing=stealing)
+            made = making.make(mode, edges=edges, key_bits=key_bits, seed=seed, stealing=stealing)
             killers = [*every(mode), *changed(functions, count)]
             made, result = making.smallest(made, killers) if minimal else (made, None)
         if out:
@@ -181,7 +180,7 @@ def make(
         else:
             pieces, refused = files.text_pieces(made, to, title=made.name, flags=made.flags)
             sys.stdout.writelines(pieces)
-    except (ValueError, OSError, EmulatorError) as error:
+    except (ValueError, EmulatorError) as error:
         return misused(error)
     console.print(escape(f"{len(made)} vectors, {', '.join(made.flags)}"), highlight=False)
     if result:
@@ -242,7 +241,7 @@ def _print(rows: list[Row], missing: dict[str, str], notes: list[str], broken: l
     table.add_column("file", overflow="fold")
     table.add_column("implementation", no_wrap=True)
     for name in ("passed", "failed", "unsupported"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     shown = ""
     for row in rows:
         failed = row.counts[Status.FAILED]

@@ -34,6 +34,8 @@ def compare(
     held = {vector.mode for vectors in sets.values() for vector in vectors}
     killers: list[Killer] = [killer for killer in every() if killer.mode in held]
     killers = [killer for killer in [*killers, *of_code] if killer.mode in (modes or held)]
+    if not killers:
+        return misused(f"mode must be one that the files hold and that has faults, {', '.join(sorted(held))}")
     found = comparing.Comparison(tuple(sets))
     with Progress(*_BAR, console=console, transient=True) as bar:
         task = bar.add_task("faults", total=len(killers))

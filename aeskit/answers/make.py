@@ -25,7 +25,7 @@ def make(
     mode: str,
     *,
     edges: Iterable[str] = (),
-    key_bits: Iterable[int] = KEY_BITS,
+    key_bits: Iterable[int | str] = KEY_BITS,
     seed: int = 0,
     stealing: Iterable[str] = STEALING,
 ) -> VectorSet:

@@ -148,7 +148,8 @@ def test_make(tmp_path):
     for arguments, message in (
         (["gcm"], "mode must be one of xts, "),
         (["xts", "--edges", "tails"], "edge must be one of remainder, "),
-        (["xts", "--key-bits", "big"], "invalid literal for int()"),
+        (["xts", "--key-bits", "big"], 'key size must be one of 128, 192, 256, not "big"'),
+        (["keys", "--sample", 0], "0 is not in the range x>=1"),
         (["xts", "--to", "xml"], "format must be one of "),
     ):
         status, output = run("make", *arguments)
@@ -163,6 +164,12 @@ def test_compare():
     assert "│ keys │ key schedule │ 61 │ 54 │ 61 │" in output
     assert "keys.json: 7 that no other set finds, 0 missed that another finds" in output
     assert "only here: keys: " in output
+
+
+def test_compare_of_a_mode_that_has_no_faults_here():
+    status, output = run("compare", FOLDER / "fips_197.json", "--mode", "xts")
+    assert status == 2
+    assert "mode must be one that the files hold and that has faults, ecb, keys" in output
 
 
 def test_compare_takes_a_folder_as_one_set(tmp_path):
