@@ -23,7 +23,25 @@ WITH_CARRY = {"adc", "sbb", "rcl", "rcr"}
 
 def bind(machine: Machine, instruction: d.Instruction) -> Execute:
     """The closure; UnknownInstruction where the table has no row."""
-    binder, name = Binder(machine, instruction), instruction.mnemonic
+    binder = Binder(machine, instruction)
+    execute, left = _bind(binder), binder.domain.undefined(instruction)
+    return _leaving(binder, execute, left) if left else execute
+
+
+def _leaving(b: Binder, execute: Execute, left: tuple[tuple[str, Any], ...]) -> Execute:
+    state = b.state
+
+    def leave() -> int | None:
+        target = execute()
+        for name, value in left:
+            setattr(state, name, value)
+        return target
+
+    return leave
+
+
+def _bind(binder: Binder) -> Execute:
+    instruction, name = binder.ins, binder.ins.mnemonic
     if name in SPECIAL and (name != "movsd" or not _vector(instruction)):
         return SPECIAL[name](binder)
     entry = lookup(instruction)

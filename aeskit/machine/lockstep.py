@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from aeskit.machine import decode as d
 from aeskit.machine.errors import MachineError
+from aeskit.machine.flags import MODELLED, flags_of
 from aeskit.machine.memory import Memory, Region
 from aeskit.machine.run import MAX_STEPS, RETURN, Machine
 from aeskit.machine.silicon import LACKS, LINE, Silicon, Step, Stop
@@ -232,19 +232,3 @@ def _bytes(region: Region, theirs: Any, begin: int, end: int) -> Difference | No
     at = int(unequal[0])
     name = f"{region.name}+{begin + at:#x}"
     return Difference(name, f"{ours[at]:02x}", f"{theirs[begin + at]:02x}")
-
-
-MODELLED = sum(1 << bit for name, bit in FLAG_BITS.items() if name != "af")
-
-
-@lru_cache(maxsize=1 << 16)
-def flags_of(code: bytes) -> tuple[int, int]:
-    """The flags that an instruction leaves undefined, and those that it changes, as bits of RFLAGS."""
-    lib = d.iced()
-    raw = lib.module.Decoder(64, code).decode()
-    names = {getattr(lib.module.RflagsBits, name.upper()): bit for name, bit in FLAG_BITS.items()}
-
-    def word(mask: int) -> int:
-        return sum(1 << bit for value, bit in names.items() if mask & value)
-
-    return word(raw.rflags_undefined), word(raw.rflags_modified)

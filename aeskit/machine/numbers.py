@@ -67,6 +67,10 @@ class Numbers:
         """A flag as 0 or 1 of a sum."""
         return int(value)
 
+    def undefined(self, instruction: Instruction) -> tuple[tuple[str, Any], ...]:
+        """Flags that no run may read behind an instruction, and what stands in them: here they stay."""
+        return ()
+
     def effective(self, binder: Any, operand: Any) -> Callable[[], int]:
         """What lea computes."""
         return binder.address(operand)

@@ -21,6 +21,7 @@ from aeskit.machine.counters import (
 )
 from aeskit.machine.decode import Instruction
 from aeskit.machine.errors import SecretDependence
+from aeskit.machine.flags import undefined_flags
 from aeskit.machine.gf2 import CONSTANTS, Expressions, Plan, Symbols, basis, xor_arrays
 from aeskit.machine.integers import Integers
 from aeskit.machine.lanes import Lanes
@@ -268,6 +269,11 @@ class Symbolic:
         except ValueError:
             raise outside(instruction, "a choice between values that are not constant") from None
         return self.from_bytes(self.xor(b, chosen.ids))
+
+    def undefined(self, instruction: Instruction) -> tuple[tuple[str, Any], ...]:
+        """Flags that an instruction leaves undefined: each CPU may set them as it likes."""
+        reason = Unknown(f"a flag that {instruction.mnemonic} leaves undefined")
+        return tuple((name, reason) for name in undefined_flags(instruction.code))
 
     def effective(self, binder: Any, operand: Any) -> Callable[[], Any]:
         """What lea computes."""

@@ -17,6 +17,7 @@ import numpy as np
 from aeskit.machine import decode as d
 from aeskit.machine import lockstep
 from aeskit.machine.errors import MachineError, UnknownInstruction
+from aeskit.machine.flags import MODELLED, flags_of
 from aeskit.machine.forms import Form, Writer, Written, forms
 from aeskit.machine.loader import Image, Section
 from aeskit.machine.memory import Memory, Region
@@ -204,8 +205,8 @@ class _Bench:
     def _difference(
         self, engine: Any, instruction: d.Instruction, after: Registers, places: dict[int, int]
     ) -> str:
-        undefined, _ = lockstep.flags_of(instruction.code)
-        found = lockstep.registers(self.machine, after, engine.width, lockstep.MODELLED & ~undefined)
+        undefined, _ = flags_of(instruction.code)
+        found = lockstep.registers(self.machine, after, engine.width, MODELLED & ~undefined)
         if found:
             return str(found)
         for address, size in places.items():

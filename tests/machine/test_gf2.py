@@ -223,6 +223,28 @@ def test_what_leaves_the_domain_names_instruction_and_operand(assembled):
         symbolic_machine(assembled, "movdqu (%rdi), %xmm0; pmuludq %xmm0, %xmm0").call("f")
 
 
+@pytest.mark.parametrize(
+    ("source", "who"),
+    [
+        ("imul %ecx, %eax; jz 1f; 1:", "imul"),
+        ("mul %ecx; js 1f; 1:", "mul"),
+        ("bt $3, %eax; js 1f; 1:", "bt"),
+        ("shl $3, %eax; jo 1f; 1:", "shl"),
+        ("bextr %ecx, %eax, %eax; setp %al", "bextr"),
+        ("andn %ecx, %eax, %eax; jp 1f; 1:", "andn"),
+        ("tzcnt %ecx, %eax; js 1f; 1:", "tzcnt"),
+    ],
+)
+def test_a_flag_that_an_instruction_leaves_undefined_is_refused_for_numbers_too(assembled, source, who):
+    with pytest.raises((OutsideDomain, SecretDependence), match=f"a flag that .*{who} leaves undefined"):
+        symbolic_machine(assembled, f"mov $3, %eax; mov $5, %ecx; {source}").call("f")
+
+
+def test_flags_that_stay_defined_can_be_read(assembled):
+    source = "mov $3, %eax; mov $5, %ecx; imul %ecx, %eax; jc 1f; bt $0, %eax; jnc 1f; shl $3, %eax; jz 1f"
+    symbolic_machine(assembled, f"{source}; ret; 1: ud2").call("f")
+
+
 def test_a_predicate_is_a_question_about_the_base():
     domain = Symbolic()
     word = tuple(domain.expressions.inputs("x", 8).tolist())
