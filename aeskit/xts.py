@@ -17,6 +17,9 @@ MAX_UNIT = 16 << 20
 MAX_THREADS = 1024
 
 _UNLIMITED = (1 << 64) - 1
+_ROW_MOST = {32: 2048, 64: _UNLIMITED}
+"""Bytes of a sector, by VL, up to which `xts_sectors` is faster than `xts` with its IVs encrypted together.
+On Emerald Rapids, AES-256, VL 32: 507 and 521 cycles for 2,048 bytes, 1,000 and 925 for 4,096."""
 _SECTORS = 1 << 64
 
 Tweak = BytesLike | int
@@ -222,8 +225,13 @@ class DataUnit:
 
 def _way(unit: Implementation) -> Any:
     """The `struct xts_way` of one direction."""
-    sectors = beside(unit, "xts_sectors")
-    return ffi.new("struct xts_way *", (unit.function, sectors.function if sectors else ffi.NULL))
+    return ffi.new("struct xts_way *", native_way(unit, beside(unit, "xts_sectors")))
+
+
+def native_way(unit: Implementation | None, sectors: Implementation | None) -> tuple[Any, Any, int]:
+    """The fields of a `struct xts_way`: for data units of any size, and for sectors in a row."""
+    single, row = (one.function if one else ffi.NULL for one in (unit, sectors))
+    return single, row, _ROW_MOST[sectors.vl] if sectors else 0
 
 
 def _tweak(tweak: Tweak) -> bytes:

@@ -53,10 +53,12 @@ struct xts_cipher {
     uint64_t limit;
 };
 
-/* What encrypts, or decrypts: data units of any size, and sectors in a row, NULL where the instruction set has none. */
+/* What encrypts, or decrypts: data units of any size, and sectors in a row of at most `row_most` bytes each, NULL and 0
+   where the instruction set has none. */
 struct xts_way {
     xts_function unit;
     sectors_function sectors;
+    uint64_t row_most;
 };
 
 /* A data unit under way: the IV or the next tweak, and the bytes so far. */

@@ -46,6 +46,12 @@ static int owned(struct xts_sequence *sequence)
            owner == this_thread();
 }
 
+/* Whether sectors of that size are for the function that takes several. */
+static inline int in_a_row(const struct xts_way *way, uint64_t size)
+{
+    return size <= way->row_most && size % UNIT == 0;
+}
+
 /* One data unit whose tweak is tweaks[0]; that of the next IV is made beside. */
 static inline void go_on(struct xts_cipher *cipher, sectors_function function, const uint8_t *source, size_t length,
                          uint8_t *destination, const uint8_t iv[BLOCK])
@@ -63,7 +69,7 @@ static OUTLINED int begin(struct xts_cipher *cipher, const struct xts_way *way, 
     struct xts_sequence *sequence = &cipher->sequence;
     _Alignas(8) uint8_t iv[BLOCK];
     memcpy(iv, tweak, BLOCK);
-    if (way->sectors && length % UNIT == 0 && owned(sequence)) {
+    if (in_a_row(way, length) && owned(sequence)) {
         sequence->ready = !memcmp(sequence->next, iv, BLOCK);
         successor(sequence->next, iv);
     } else {
@@ -92,7 +98,7 @@ int core_xts(struct xts_cipher *cipher, const struct xts_way *way, const uint8_t
     if (refusal)
         return refusal;
     struct xts_sequence *sequence = &cipher->sequence;
-    if (!way->sectors || length % UNIT || __atomic_load_n(&sequence->owner, __ATOMIC_RELAXED) != this_thread() ||
+    if (!in_a_row(way, length) || __atomic_load_n(&sequence->owner, __ATOMIC_RELAXED) != this_thread() ||
         !sequence->ready || memcmp(sequence->next, tweak, BLOCK))
         return begin(cipher, way, source, length, destination, tweak);
     memcpy(sequence->tweaks[0], sequence->tweaks[1], BLOCK);
@@ -182,7 +188,7 @@ struct share {
 static void *run_share(void *argument)
 {
     const struct share *share = argument;
-    if (share->way->sectors && share->sectors.size % UNIT == 0)
+    if (in_a_row(share->way, share->sectors.size))
         sector_rows(share->cipher, share->way->sectors, &share->sectors);
     else
         each_sector(share->cipher, share->way->unit, &share->sectors);

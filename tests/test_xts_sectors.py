@@ -25,12 +25,12 @@ def test_many_sectors(instruction_set, count):
     assert cipher.decrypt_sectors(expected, first, size) == data
 
 
-@pytest.mark.parametrize("size", [512, 1536, 528])
+@pytest.mark.parametrize("size", [512, 1536, 528, 2048, 4096])
 @pytest.mark.parametrize("instruction_set", machines.every("xts"))
 def test_sectors_of_whole_passes_and_others(instruction_set, size):
     """Up to more than a row of sectors, whose tweaks are made beside the row before."""
     cipher, first = xts.Cipher(KEY, implementation=instruction_set), 2**64 - 100
-    data = DATA * 7
+    data = DATA * (34 * size // len(DATA) + 1)
     for count in (1, 2, 3, 4, 5, 15, 16, 17, 33, 34):
         numbered = ((first + i).to_bytes(16, "little") for i in range(count))
         parts = [data[i * size : (i + 1) * size] for i in range(count)]
@@ -52,7 +52,7 @@ def test_sectors_in_any_order(instruction_set):
     ciphers = {key: xts.Cipher(key, implementation=instruction_set) for key in (KEY, KEY[::-1])}
     for number, sector in enumerate(visits()):
         for key, cipher in ciphers.items():
-            for size in (512, 1024, 520) if number % 3 else (512,):
+            for size in (512, 1024, 4096, 520) if number % 3 else (512,):
                 expected = peer.xts(key, sector.to_bytes(16, "little"), DATA[:size])
                 assert cipher.encrypt(DATA[:size], sector) == expected
                 if number % 5 == 0:

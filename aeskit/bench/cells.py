@@ -10,6 +10,7 @@ from typing import Any
 from aeskit import _native
 from aeskit.bench.measure import Call, address
 from aeskit.implementations import Implementation, beside, choose
+from aeskit.xts import native_way
 
 PAGE = 4096
 KEY, DESTINATION, IV = 960, 2048, 3072
@@ -180,8 +181,7 @@ def _bench_xts(cell: Cell) -> tuple[int, object]:
     _expand_both(ffi.addressof(cipher.data, "key"), cell.key_bits)
     cipher.data.encrypt_ivs = choose("ecb", "encrypt", force=row.instruction_set).function
     cipher.data.limit = cell.size
-    way = (unit.function if unit else ffi.NULL, sectors.function if sectors else ffi.NULL)
-    bench = ffi.new("struct bench_xts *", (cipher.data, way, 0))
+    bench = ffi.new("struct bench_xts *", (cipher.data, native_way(unit, sectors), 0))
     return pointer(bench), (bench, cipher)
 
 
