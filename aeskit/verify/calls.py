@@ -34,6 +34,9 @@ LONGEST = 1 << 18
 MARGIN = 256
 """Bytes around a buffer that can be reached, so that a run goes on after it was seen to do so."""
 STARTS = ("tweak", "iv", "counter")
+WIDTHS = (8, 16, 32, 64, 128)
+"""Low bits of a counter, big-endian or little-endian, that a faulty one may carry out of or fail to."""
+CARRIES = 2 * 8 * len(WIDTHS)
 
 _ROUND_KEY = re.compile(r"(K\d*)\[(\d+)\]")
 _INNER = re.compile(r"\.(s_box|s_row|m_col|is_row|is_box|ik_add|im_col|i?output)$")
@@ -66,7 +69,8 @@ class Inputs:
     steps: list[Step] = field(default_factory=list)
     """The key schedules as the model tells them."""
     vary: str = ""
-    """An input that is to be another than given, ``key``, ``data`` or ``start``, in every byte."""
+    """An input that is to be another than given, ``key``, ``data`` or ``start``, in every byte; or ``carry``,
+    for a start that as a counter carries soon."""
     salt: int = 0
     """Which other."""
 
@@ -82,6 +86,8 @@ class Inputs:
         if name in STARTS:
             chosen = self.given.start
         data = draw(name, size) if chosen is None else _sized(name, chosen, size)
+        if name in STARTS and self.vary == "carry":
+            return carrying(data, self.salt)
         return self._varied("start" if name in STARTS else name, data)
 
     def _varied(self, kind: str, data: bytes) -> bytes:
@@ -114,6 +120,15 @@ def _own(heard: Recorder, letter: str) -> list[Step]:
 def draw(name: str, size: int) -> bytes:
     """Reproducible bytes for a purpose."""
     return shake_128(f"aeskit step: {name}".encode()).digest(size)
+
+
+def carrying(data: bytes, number: int) -> bytes:
+    """A counter whose low bits carry in one of the next eight blocks: `number` counts to `CARRIES`."""
+    way, number = number % 2, number // 2
+    width, lane = WIDTHS[number // 8 % len(WIDTHS)], number % 8
+    value = (from_le(data if way else data[::-1]) | (1 << width) - 1) - lane
+    out = to_le(value, len(data))
+    return out if way else out[::-1]
 
 
 def _sized(name: str, data: bytes, size: int) -> bytes:

@@ -1,6 +1,7 @@
 """Many proofs: what is asked, remembered and shown."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -319,6 +320,30 @@ def test_a_case_without_a_loop_names_layout_and_lengths_and_the_asked_ones_are_p
     rows = json.loads(out.read_text())["proofs"]
     assert [r["length"] for r in rows if r["in_place"]] == [0, 16, 32, 48]
     assert all(r["proved"] for r in rows)
+
+
+COUNTS = """
+from aeskit.contracts import Contract
+def setup(call):
+    given = call.unknown("counter", 16, public=True)
+    fixed, low = call.a.part(given, 0, 12), call.a.part(given, 12, 16)[::-1]
+    counter = call.writable("counter", given)
+    call.arguments(counter)
+    call.must(counter, call.a.join(fixed, call.add(low, 1)[::-1]))
+C = Contract("counts", "one more", setup, has_length=False, key_sizes=(16,))
+"""
+
+
+@pytest.mark.parametrize("add", ["inc %ax", "inc %al", "lea 1(%rax), %eax; and $0xffff, %eax"])
+def test_a_carry_that_is_lost_once_in_many_counters_is_shown(tmp_path, add):
+    top = "mov %eax, %ecx; and $0xffff0000, %ecx;" if "and" in add else "xor %ecx, %ecx;"
+    body = f"mov 12(%rdi), %eax; bswap %eax; {top} {add}; or %ecx, %eax; bswap %eax; mov %eax, 12(%rdi); ret"
+    (tmp_path / "f.S").write_text(f".globl f\n.type f, @function\nf: {body}\n")
+    (tmp_path / "c.py").write_text(COUNTS)
+    status, said = run_prove(f"{tmp_path}/f.S:f", "--contract", "C", "--contract-file", tmp_path / "c.py")
+    assert status == 1
+    assert "counterexample: counts, AES-128" in said
+    assert re.search(r"counter [0-9a-f]{24}([0-9a-f]{4}ffff|[0-9a-f]{6}ff)\b", said.replace("- ", "-")), said
 
 
 def test_an_instruction_that_is_not_known_has_no_counterexample(folder):
