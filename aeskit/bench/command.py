@@ -48,6 +48,8 @@ def run(wanted: Wanted) -> None:
     cpu, console = detect(), Console()
     table = _table(cpu, wanted)
     found = other_libraries.found() if wanted.peers else []
+    if wanted.peers and not found:
+        console.print("--peers: neither libcrypto nor libgcrypt is on this machine")
     if wanted.plot_file:
         plot.check(Path(wanted.plot_file))
     with _progress(console, wanted.passes) as step:

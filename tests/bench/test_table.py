@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from aeskit import _native, implementations
-from aeskit.bench import cells, code, table
+from aeskit.bench import cells, code, peers, table
 from aeskit.bench.command import parse_sizes
 from aeskit.cli import main
 from aeskit.cpu import detect
@@ -138,6 +138,14 @@ def test_sizes_that_no_mode_asked_for_takes_are_refused(mode, size):
     result = bench(mode, "--sizes", size)
     assert result.exit_code == 1
     assert f"a size must be one that {mode} takes, not {size.replace(',', ', ')}" in result.output
+
+
+@needs_avx
+def test_a_machine_without_peers_is_told_so(monkeypatch):
+    monkeypatch.setattr(peers, "found", list)
+    result = bench("ctr", "--sizes", "64", "--implementations", "aesni_avx", "--peers")
+    assert result.exit_code == 0
+    assert "neither libcrypto nor libgcrypt is on this machine" in result.output
 
 
 def test_an_implementation_of_another_mode_is_refused():
