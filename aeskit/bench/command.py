@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from aeskit.bench import page, plot, python_calls, python_goals
 from aeskit.bench import peers as other_libraries
 from aeskit.bench.cells import Cell
-from aeskit.bench.goals import Verdict, judge
+from aeskit.bench.goals import KEY_BITS, Verdict, judge
 from aeskit.bench.report import python_table, render, render_goals, render_python_goals
 from aeskit.bench.table import SIZES, Run, cells, runnable
 from aeskit.bench.table import run as measure_run
@@ -61,6 +61,8 @@ def run(wanted: Wanted) -> None:
         console.print(python_table(python))
     if verdicts:
         render_goals(result, verdicts, console)
+    elif wanted.goals:
+        console.print(f"--goals: nothing measured has one; they are for AES-{KEY_BITS}")
     if python and wanted.goals:
         render_python_goals(python_goals.judge(python), console)
     if wanted.json_file:
@@ -75,7 +77,7 @@ def run(wanted: Wanted) -> None:
 
 def _verdicts(result: Run, wanted: Wanted) -> list[Verdict]:
     """All goals; where the command line asks for a part of the table, those of that part."""
-    part = wanted.modes or wanted.sizes or wanted.implementations
+    part = wanted.modes or wanted.sizes or wanted.implementations or wanted.key_bits
     found = judge(result) if wanted.goals else []
     return [verdict for verdict in found if verdict.row or not part]
 

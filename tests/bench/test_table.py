@@ -148,6 +148,13 @@ def test_a_machine_without_peers_is_told_so(monkeypatch):
     assert "neither libcrypto nor libgcrypt is on this machine" in result.output
 
 
+@needs_avx
+def test_where_nothing_measured_has_a_goal_that_is_said():
+    result = bench("ctr", "--sizes", "64", "--key-bits", "128", "--implementations", "aesni_avx", "--goals")
+    assert result.exit_code == 0
+    assert "nothing measured has one; they are for AES-256" in result.output
+
+
 def test_an_implementation_of_another_mode_is_refused():
     result = bench("xts", "--implementations", "ctr_crypt_vaes_avx2")
     assert result.exit_code == 1
