@@ -30,7 +30,29 @@ class Stopped(click.ClickException):
     exit_code = MISUSED
 
 
-class Commands(click.Group):
+class Command(click.Command):
+    """A command that writes no file which it reads, and none twice."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; an error of usage where one file has two parts in it."""
+        given = [(parameter, path) for parameter in self.params for path in _paths(ctx, parameter)]
+        for parameter, path in given:
+            if not isinstance(parameter.type, Output):
+                continue
+            for other, second in given:
+                if other is not parameter and _same_file(path, second):
+                    both = f"{other.human_readable_name} and {parameter.human_readable_name}"
+                    raise click.UsageError(f"{path} must be another file than {second}: {both} are one", ctx)
+        return super().invoke(ctx)
+
+
+class Group(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+
+
+class Commands(Group):
     """The group of all commands."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -85,6 +107,22 @@ class Output(click.Path):
 
 
 OUTPUT = Output()
+
+
+def _paths(ctx: click.Context, parameter: click.Parameter) -> list[str]:
+    """What a parameter holds of paths; of FILE:SYMBOL the file."""
+    value = ctx.params.get(parameter.name or "")
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    texts = [text for text in values if isinstance(text, str) and text]
+    return [text if os.path.exists(text) else text.rpartition(":")[0] or text for text in texts]
+
+
+def _same_file(one: str, other: str) -> bool:
+    """Whether both name one regular file, there or still to be made."""
+    first, second = Path(one).resolve(), Path(other).resolve()
+    if first.exists() and second.exists():
+        return first.is_file() and first.samefile(second)
+    return first == second
 
 
 def _try(path: Path) -> None:

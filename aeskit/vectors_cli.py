@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from aeskit.command_line import OUTPUT
+from aeskit.command_line import OUTPUT, Group
 
 _FILE = click.Path(exists=True, dir_okay=False)
 
 
-@click.group()
+@click.group(cls=Group)
 def vectors() -> None:
     """Check, convert, show and make test vectors, in everyone's formats."""
 

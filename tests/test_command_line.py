@@ -63,6 +63,40 @@ def test_trying_a_file_leaves_what_there_was(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "old"]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "vectors convert {file} {file} --to wycheproof",
+        "vectors convert {file} {link} --to wycheproof",
+        "vectors check {file} --json {file}",
+        "vectors show {file} 0 --json {file}",
+        "vectors show {file} 0 --json {new} --html {new}",
+        "vectors answer {file} {hard}",
+        "review {file} --html {file}",
+        "prove {file}:f --json {file}",
+        "prove ecb_encrypt_aesni_avx --json {file} --contract-file {file}",
+    ],
+)
+def test_no_file_is_written_that_is_read_or_written_otherwise(command, tmp_path):
+    file, link, hard = tmp_path / "file", tmp_path / "link", tmp_path / "hard"
+    file.write_text("kept")
+    link.symlink_to(file)
+    hard.hardlink_to(file)
+    words = command.format(file=file, link=link, hard=hard, new=tmp_path / "new").split()
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == MISUSED
+    assert "must be another file than" in " ".join(result.output.split())
+    assert file.read_text() == "kept"
+    assert not (tmp_path / "new").exists()
+
+
+def test_two_reports_may_go_to_one_device():
+    file = Path(__file__).parents[1] / "data/vectors/rfc_3686_ctr.json"
+    words = ["vectors", "show", str(file), "0", "--json", os.devnull, "--html", os.devnull]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+
+
 def test_a_missing_extra_is_one_line():
     """In a process of its own, where the modules are not loaded yet."""
     commands = [line.split() for line in NEED_EXTRAS.split("\n") if line]
