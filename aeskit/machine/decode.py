@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from aeskit.machine.errors import LoadError, UnknownInstruction
+from aeskit.machine.errors import UnknownInstruction
 
 if TYPE_CHECKING:
     from aeskit.machine.loader import Image
@@ -116,12 +116,8 @@ class _Iced:
     """iced-x86 and its names, looked up once."""
 
     def __init__(self) -> None:
-        try:
-            import iced_x86
-        except ImportError:
-            raise LoadError(
-                "decoding needs iced-x86, which has no build here: pip install 'aeskit[disasm]'"
-            ) from None
+        import iced_x86  # its absence is no MachineError: that would be kept as a failed proof
+
         self.module = iced_x86
         self.mnemonics = _names(iced_x86.Mnemonic)
         self.features = _names(iced_x86.CpuidFeature)
@@ -135,7 +131,7 @@ class _Iced:
 
 @cache
 def iced() -> _Iced:
-    """The decoder library; LoadError where it is missing."""
+    """The decoder library; ModuleNotFoundError where it is missing."""
     return _Iced()
 
 
