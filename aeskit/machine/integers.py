@@ -73,14 +73,17 @@ class Integers:
 
     def _shift_counter(self, entry: Scalar, bits: int, value: Any, count: int) -> Outcome | None:
         """A public length or counter shifted right, its constant folded; the flags are given up."""
-        word, count = tuple(self.domain.plain_bytes(value, bits // 8).tolist()), count % bits
+        word, count = (
+            tuple(self.domain.plain_bytes(value, bits // 8).tolist()),
+            count & (63 if bits == 64 else 31),
+        )
 
         def shift(inner: Word) -> Word:
             padded = (*inner, *[0] * (8 - len(inner)))
             out = self._by_matrix(entry, bits, (0,), (padded, count))[0]
             return tuple(self.domain.plain_bytes(out, bits // 8).tolist())
 
-        if not count or not self.domain.is_public(word):
+        if not 0 < count < bits or not self.domain.is_public(word):
             return None
         out = self.domain.counters.shifted_right(word, count, shift)
         unknown = Unknown("the bits shifted out of a length")

@@ -21,7 +21,7 @@ from aeskit.machine.counters import (
 )
 from aeskit.machine.decode import Instruction
 from aeskit.machine.errors import SecretDependence
-from aeskit.machine.flags import undefined_flags
+from aeskit.machine.flags import undefined_carry, undefined_flags, undefined_result
 from aeskit.machine.gf2 import CONSTANTS, Expressions, Plan, Symbols, basis, xor_arrays
 from aeskit.machine.integers import Integers
 from aeskit.machine.lanes import Lanes
@@ -191,7 +191,23 @@ class Symbolic:
                 found = remembered[key] = fresh(*values)
             return found
 
-        return compute
+        return self._defined(compute, entry, bits, instruction) if bits < 32 else compute
+
+    @staticmethod
+    def _defined(
+        compute: Callable[..., Any], entry: Scalar, bits: int, instruction: Instruction
+    ) -> Callable[..., Any]:
+        """The same where a CPU may give another result, or another carry, than the body does."""
+        reason = Unknown(f"a flag that {instruction.mnemonic} leaves undefined")
+
+        def defined(*values: Any) -> Any:
+            count = values[-1] if type(values[-1]) is int else 0
+            if undefined_result(entry.name, bits, count):
+                raise outside(instruction, "a result that the SDM leaves undefined")
+            result, cf, of, flags = compute(*values)
+            return result, reason if undefined_carry(entry.name, bits, count) else cf, of, flags
+
+        return defined
 
     def _remembered_integers(self) -> dict[Any, Any]:
         """Results that hold where nothing is assumed of any counter, and these inputs are public."""

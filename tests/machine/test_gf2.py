@@ -233,6 +233,10 @@ def test_what_leaves_the_domain_names_instruction_and_operand(assembled):
         ("bextr %ecx, %eax, %eax; setp %al", "bextr"),
         ("andn %ecx, %eax, %eax; jp 1f; 1:", "andn"),
         ("tzcnt %ecx, %eax; js 1f; 1:", "tzcnt"),
+        ("shl $8, %al; jc 1f; 1:", "shl"),
+        ("shr $31, %al; jc 1f; 1:", "shr"),
+        ("mov $17, %ecx; shr %cl, %ax; jc 1f; 1:", "shr"),
+        ("mov (%rdi), %rax; shl $16, %ax; jc 1f; 1:", "shl"),
     ],
 )
 def test_a_flag_that_an_instruction_leaves_undefined_is_refused_for_numbers_too(assembled, source, who):
@@ -242,6 +246,28 @@ def test_a_flag_that_an_instruction_leaves_undefined_is_refused_for_numbers_too(
 
 def test_flags_that_stay_defined_can_be_read(assembled):
     source = "mov $3, %eax; mov $5, %ecx; imul %ecx, %eax; jc 1f; bt $0, %eax; jnc 1f; shl $3, %eax; jz 1f"
+    shifts = "mov $0x80, %al; sar $9, %al; jnc 1f; mov $1, %al; shr $1, %al; jnc 1f; shl $16, %eax; jc 1f"
+    symbolic_machine(assembled, f"{source}; {shifts}; ret; 1: ud2").call("f")
+
+
+@pytest.mark.parametrize("value", ["mov $3, %eax", "mov (%rdi), %rax"], ids=["number", "unknown"])
+@pytest.mark.parametrize(
+    "source",
+    [".byte 0x66, 0x0f, 0xc8", "shld $17, %cx, %ax", "mov $31, %ecx; shrd %cl, %dx, %ax"],
+    ids=["bswap", "shld", "shrd"],
+)
+def test_a_result_that_an_instruction_leaves_undefined_is_refused_for_numbers_too(assembled, source, value):
+    with pytest.raises(OutsideDomain, match="a result that the SDM leaves undefined"):
+        symbolic_machine(assembled, f"{value}; {source}").call("f")
+
+
+def test_a_public_value_of_16_bits_shifted_by_more_is_zero(assembled):
+    source = "mov (%rdi), %rax; shr $17, %ax; test %ax, %ax; jne 1f; ret; 1: ud2"
+    symbolic_machine(assembled, source, public=frozenset({"data"})).call("f")
+
+
+def test_shifts_of_16_bits_by_as_many_are_defined(assembled):
+    source = "mov $0x1234, %eax; mov $0x5678, %ecx; shld $16, %cx, %ax; cmp $0x5678, %ax; jne 1f"
     symbolic_machine(assembled, f"{source}; ret; 1: ud2").call("f")
 
 
