@@ -1,7 +1,9 @@
 """Other libraries at hand, found at run time and named with their version: libcrypto (OpenSSL) and libgcrypt.
 
 Each gives the same kind of native call as our own cells: key set beforehand, then IV and message in one call.
-A library that is not there, or that has no such mode, gives nothing.
+A library that is not there, or that has no such mode, gives nothing. libipsec-mb is not among them: it has no
+XTS, and its other modes are called through a table of pointers and a job structure whose layouts its header
+alone tells, one for each version, so that a library found at run time cannot be called safely.
 """
 
 from __future__ import annotations
