@@ -11,6 +11,10 @@ class LoadError(MachineError):
     """A file that is no x86-64 object, library or program, or a broken one."""
 
 
+class NotDefined(LoadError):
+    """A call of a function that the file names, but does not define: what it does is not known."""
+
+
 class UnknownInstruction(MachineError):
     """An instruction that the semantics table lacks: mnemonic, address, bytes, source line."""
 

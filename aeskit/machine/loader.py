@@ -20,7 +20,7 @@ from elftools.elf.elffile import ELFFile
 
 from aeskit.machine import relocate
 from aeskit.machine.assemble import assemble
-from aeskit.machine.errors import LoadError
+from aeskit.machine.errors import LoadError, NotDefined
 from aeskit.printed import printable
 
 BASE = 0x2C5B_0000
@@ -97,12 +97,12 @@ class Image:
         raise LoadError(f"{self.name} has no symbol {symbol}; it has {', '.join(known[:20]) or 'none'}")
 
     def code_at(self, address: int, size: int) -> bytes:
-        """Up to `size` bytes of the section at `address`; LoadError where no code lies."""
+        """Up to `size` bytes of the section at `address`; LoadError (NotDefined) where no code lies."""
         for section in self.sections:
             if section.address <= address < section.end and "x" in section.permissions:
                 return bytes(section.data[address - section.address :][:size])
         if address in self.externals:
-            raise LoadError(f"{self.externals[address]} is called, but {self.name} does not define it")
+            raise NotDefined(f"{self.externals[address]} is called, but {self.name} does not define it")
         raise LoadError(f"no code at {address:#x} in {self.name}")
 
     def line_at(self, address: int) -> str:

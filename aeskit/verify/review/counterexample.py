@@ -8,7 +8,7 @@ from typing import Any
 
 from aeskit.contracts import ANY, Contract
 from aeskit.machine import findings
-from aeskit.machine.errors import MachineError, UnknownInstruction
+from aeskit.machine.errors import MachineError, NotDefined, UnknownInstruction
 from aeskit.machine.loader import Image
 from aeskit.machine.run import Machine
 from aeskit.verify.calls import CARRIES, STARTS, Given, Prepared, prepare
@@ -37,6 +37,8 @@ def search(
             told = _wrong(prepared, machine)
         except UnknownInstruction:
             return ("no counterexample was looked for: the lane machine does not run this instruction",)
+        except NotDefined as error:
+            return (f"no counterexample was looked for: {error}",)
         if told:
             return _told(prepared, vary, told, file, make)
     tried = f"{sum(TRIED.values()) + 1} calls at {cell.length} bytes do not show it"
@@ -57,7 +59,7 @@ def _wrong(prepared: Prepared, machine: Machine) -> str:
     prepared.load(machine)
     try:
         machine.call(prepared.symbol, LIMIT)
-    except UnknownInstruction:
+    except (UnknownInstruction, NotDefined):
         raise
     except MachineError as error:
         return str(error)
