@@ -279,7 +279,9 @@ def mutants(
 @click.option("--contract", help="What the arguments mean; for our own functions it is known.")
 @click.option("--contract-file", default="", help="A Python file that defines the contract.")
 @click.option("--bytes", "length", default=64, show_default=True, type=click.IntRange(0), help="Of the data.")
-@click.option("--key-bits", default="256", type=click.Choice(["128", "192", "256"]), show_default=True)
+@click.option(
+    "--key-bits", type=click.Choice(["128", "192", "256"]), help="Default: the most that the contract has."
+)
 @click.option("--key", help="Hexadecimal; XTS: the data key, then the tweak key. Sets --key-bits.")
 @click.option("--start", help="Tweak, IV or counter, 16 bytes in hexadecimal.")
 @click.option("--data", help="Hexadecimal. Sets --bytes.")

@@ -48,8 +48,8 @@ class Given:
     """What the caller chooses; None for reproducible bytes."""
 
     length: int = 64
-    key_size: int = 32
-    """Of one AES key, in bytes."""
+    key_size: int = 0
+    """Of one AES key, in bytes; 0 for the longest that the contract has."""
     key: bytes | None = None
     """XTS: the data key, then the tweak key."""
     data: bytes | None = None
@@ -217,6 +217,7 @@ def prepare(
 
     With `vary` one input is another than given, each `salt` another; the model then tells nothing.
     """
+    given = replace(given, key_size=given.key_size or max(contract.key_sizes))
     _check(contract, given)
     if given.key is not None:
         given = _with_key_size(contract, given)

@@ -16,7 +16,7 @@ def run(
     contract: str | None,
     contract_file: str,
     length: int,
-    key_bits: str,
+    key_bits: str | None,
     key: str | None,
     start: str | None,
     data: str | None,
@@ -33,7 +33,7 @@ def run(
     given_data = _hex("data", data)
     given = Given(
         length if given_data is None else len(given_data),
-        int(key_bits) // 8,
+        int(key_bits or 0) // 8,
         _hex("key", key),
         given_data,
         _hex("start", start),

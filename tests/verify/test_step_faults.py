@@ -141,6 +141,23 @@ def test_the_command_shows_writes_and_says_by_its_status(tmp_path):
     assert "ecb_encrypt_aesni_avx, AES-128, 16 bytes" in clean.output
 
 
+def test_the_key_is_the_longest_that_the_contract_has(tmp_path):
+    (tmp_path / "f.S").write_text(".globl f\n.type f, @function\nf: ret\n.size f, .-f\n")
+    text = (
+        "from aeskit.contracts import Contract\n\ndef setup(call):\n"
+        "    call.arguments(call.readable('key', call.schedule(call.round_keys())))\n\n"
+        "C = Contract('c', 'reads', setup, key_sizes=(16,), has_length=False)\n"
+        "D = Contract('d', 'reads', setup, key_sizes=(16, 24), has_length=False)\n"
+    )
+    (tmp_path / "contract.py").write_text(text)
+    asked = (f"{tmp_path}/f.S:f", "--contract-file", tmp_path / "contract.py", "--contract")
+    assert "f, AES-128" in run(*asked, "C").output
+    assert "f, AES-192" in run(*asked, "D").output
+    assert "f, AES-128" in run(*asked, "D", "--key-bits", "128").output
+    assert "a key must have 128, 192 bits, not 256" in run(*asked, "D", "--key-bits", "256").output
+    assert "AES-256" in run("ecb_encrypt_aesni_avx", "--bytes", "16").output
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
