@@ -1,6 +1,7 @@
 """A review finds each deliberate fault of the samples, and nothing in the correct ones."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,21 @@ def test_a_function_of_another_file_is_no_fault_but_a_limit_of_the_review(tmp_pa
     if not unavailable():
         assert found.line("hardware").verdict == OPEN
         assert "memcpy is called" in found.line("hardware").details[0]
+
+
+def test_a_symbol_that_no_file_calls_a_function_is_reviewed_where_it_is_chosen(tmp_path):
+    (tmp_path / "copy.S").write_text(OUTSIDE.replace(".type", "# "))
+    (tmp_path / "contract.py").write_text(COPY)
+    asked = {"contracts": ("COPY",), "contract_file": str(tmp_path / "contract.py"), "workers": 1}
+    wanted = Wanted(
+        str(tmp_path / "copy.S"), lengths=(16,), recorded=(16,), on_hardware=(), cached=False, **asked
+    )
+    told = (
+        r"copy.S names no function \(.type NAME, @function\); choose one of its symbols with --function: copy"
+    )
+    with pytest.raises(ValueError, match=told):
+        review(wanted)
+    assert [f.name for f in review(replace(wanted, functions=("copy",))).functions] == ["copy"]
 
 
 def test_what_no_caller_checks_is_told():

@@ -114,12 +114,18 @@ def _functions(image: Image, wanted: Wanted) -> tuple[list[str], tuple[str, ...]
         return list(dict.fromkeys(wanted.functions)), ()
     known = sorted(image.functions, key=lambda name: image.symbols.get(name, 0))
     if not known:
-        raise ValueError(
-            f"{image.name} names no function; it has {', '.join(sorted(image.symbols)) or 'no symbols'}"
-        )
+        raise ValueError(f"{image.name} names no function{_symbols(image)}")
     if len(known) > MOST:
         raise ValueError(f"{image.name} has {len(known)} functions: choose with --function")
     return known, ()
+
+
+def _symbols(image: Image) -> str:
+    """What helps where no symbol has `.type NAME, @function`."""
+    named = sorted(image.symbols)
+    if not named:
+        return " and no other symbol"
+    return f" (.type NAME, @function); choose one of its symbols with --function: {', '.join(named[:20])}"
 
 
 def _function(image: Image, name: str, found: Guess, wanted: Wanted, told: Told) -> FunctionReview:
