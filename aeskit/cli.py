@@ -116,7 +116,9 @@ def verify(
 @main.command()
 @click.argument("names", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every function of our own core.")
-@click.option("--contract", default="", help="What the function promises; guessed from our own names.")
+@click.option(
+    "--contract", default="", help="What FILE:SYMBOL promises; left out, all are listed. Ours are known."
+)
 @click.option("--contract-file", default="", help="A Python file that defines the contract.")
 @click.option("--lengths", default="0-160", show_default=True, help="In bytes: 16-1100, or 16,17,512.")
 @click.option("--every-length", is_flag=True, help="Every length, by induction over the main loop.")

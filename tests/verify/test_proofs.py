@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from aeskit import contracts
 from aeskit.cli import main
 from aeskit.verify import proof_cache, proofs, prove_command
 from aeskit.verify.proof import Proof
@@ -111,6 +112,38 @@ def test_a_call_of_what_the_file_does_not_define_is_no_counterexample(folder):
     assert "f: no counterexample was looked for: memcpy is called, but f.S does not define it" in told
     assert "counterexample: " not in told
     assert "hardware" not in told
+
+
+ECB = """
+.globl f
+.type f, @function
+f: test %rcx, %rcx
+jz 2f
+1: movdqu (%rsi), %xmm0
+pxor (%rdi), %xmm0
+.irp at, 16, 32, 48, 64, 80, 96, 112, 128, 144
+aesenc \\at(%rdi), %xmm0
+.endr
+aesenclast {last}(%rdi), %xmm0
+movdqu %xmm0, (%rdx)
+add $16, %rsi
+add $16, %rdx
+sub $16, %rcx
+jnz 1b
+2: ret
+.size f, .-f
+"""
+
+
+def test_the_readme_s_contract_proves_what_is_right_and_nothing_else(folder):
+    readme = Path(__file__).parents[2] / "README.md"
+    code = re.search(r"```python\n(from aeskit\.contracts .*?)```", readme.read_text(), re.DOTALL)[1]
+    (folder / "mine.py").write_text(code)
+    for last, status in ((160, 0), (144, 1)):
+        (folder / "e.S").write_text(ECB.format(last=last))
+        asked = f"{folder}/e.S:f", "--contract", "MINE", "--contract-file", folder / "mine.py"
+        assert run_prove(*asked, "--lengths", "0-48")[0] == status
+    assert "promises: " + ", ".join(contracts.ALL) in run_prove(f"{folder}/e.S:f")[1].replace("│ ", "")
 
 
 def run_prove(*arguments):
