@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from aeskit.machine.memory import Memory
+from aeskit.printed import uncut
 from aeskit.verify import beside
 from aeskit.verify.beside import Beside
 from aeskit.verify.proofs import Target
@@ -35,7 +36,7 @@ def functions(asked: list[Target], count: int, engine: str, workers: int | None)
 
 def _show(found: list[Beside]) -> int:
     console, table = Console(), Table(pad_edge=False)
-    table.add_column("function", no_wrap=True)
+    table.add_column("function")
     table.add_column("contract")
     table.add_column("engine")
     for name in ("lengths", "steps"):
@@ -51,7 +52,7 @@ def _show(found: list[Beside]) -> int:
             (f"{len(one.lengths)}", f"{one.steps:,}"),
         )
         table.add_row(*names, *counts, told, style=style)
-    console.print(table)
+    console.print(uncut(table))
     for line in dict.fromkeys(f"skipped, this CPU lacks {one.skipped}" for one in found if one.skipped):
         console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
     wrong = [one for one in found if one.difference]

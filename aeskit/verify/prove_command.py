@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from aeskit import contracts
+from aeskit.printed import uncut
 from aeskit.verify import proofs
 from aeskit.verify.every_length import Closed
 from aeskit.verify.proof import Proof
@@ -241,7 +242,10 @@ def show(
     scopes: dict[tuple[str, str], str] | None = None,
 ) -> None:
     """A row a function, then the findings; `scopes` where every length was asked."""
-    table = Table("function and contracts", "bytes", "key bits", "proofs", "cases", "result")
+    table = Table("function and contracts", "bytes", "key bits")
+    for name in ("proofs", "cases"):
+        table.add_column(name, justify="right")
+    table.add_column("result")
     groups: dict[str, list[Proof]] = defaultdict(list)
     for proof in found:
         groups[proof.function].append(proof)
@@ -256,7 +260,7 @@ def show(
         result = f"[red]{len(bad)} not proved[/]" if bad else "[green]proved[/]"
         counts = str(len(rows)), str(sum(p.cases for p in rows))
         table.add_row(escape(f"{function}\n{names}"), span, bits, *counts, result)
-    console.print(table)
+    console.print(uncut(table))
     wrong = sorted((p for p in found if not p.proved), key=lambda p: p.length)
     for proof in wrong[:SHOWN]:
         console.print(f"{proof.title()}: {proof.findings[0]}", markup=False, highlight=False)
