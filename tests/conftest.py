@@ -6,6 +6,7 @@ a second compiler, excuses a skip.
 
 import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,9 @@ BESIDE = Path(__file__).parents[2] / "shared" / "vectors"
 
 
 def pytest_configure(config):
-    """A misspelt name in AESKIT_REQUIRE would require nothing."""
+    """Ctrl-C can be tested from here on; a misspelt name in AESKIT_REQUIRE would require nothing."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, and all that it starts
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.environ.get("AESKIT_REQUIRE"):
         from aeskit.verify import run
 
