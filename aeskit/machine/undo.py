@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from aeskit.bits import from_le
+from aeskit.machine import crypto, semantics
 from aeskit.machine import decode as d
-from aeskit.machine import semantics
 from aeskit.machine.events import Event, Events, register
 from aeskit.machine.naming import LANE
 from aeskit.machine.operands import spread
@@ -27,21 +27,27 @@ XORS = ("pxor", "pxord", "pxorq", "xorps", "xorpd")
 XOR_OF_THREE = 0x96
 """The immediate of vpternlog."""
 
+
+def _before_key(body: Callable[..., Any], substitute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The round of the semantics table, without its key."""
+    return lambda state: body(substitute(state), np.uint8(0))
+
+
 ROUNDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "aesenc": (
-        lambda state: aes.mix_columns(aes.shift_rows(aes.sub_bytes(state))),
+        _before_key(crypto.aesenc, aes.sub_bytes),
         lambda state: aes.inv_sub_bytes(aes.inv_shift_rows(aes.inv_mix_columns(state))),
     ),
     "aesenclast": (
-        lambda state: aes.shift_rows(aes.sub_bytes(state)),
+        _before_key(crypto.aesenclast, aes.sub_bytes),
         lambda state: aes.inv_sub_bytes(aes.inv_shift_rows(state)),
     ),
     "aesdec": (
-        lambda state: aes.inv_mix_columns(aes.inv_shift_rows(aes.inv_sub_bytes(state))),
+        _before_key(crypto.aesdec, aes.inv_sub_bytes),
         lambda state: aes.sub_bytes(aes.shift_rows(aes.mix_columns(state))),
     ),
     "aesdeclast": (
-        lambda state: aes.inv_shift_rows(aes.inv_sub_bytes(state)),
+        _before_key(crypto.aesdeclast, aes.inv_sub_bytes),
         lambda state: aes.sub_bytes(aes.shift_rows(state)),
     ),
 }
