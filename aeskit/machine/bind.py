@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from aeskit.machine import arithmetic, crypto, logic, masks, moves, scalar, shifts, shuffles  # noqa: F401  (they fill the table)
+from aeskit.machine import arithmetic, crypto, implied, logic, masks, moves, scalar, shifts, shuffles  # noqa: F401  (they fill the table)
 from aeskit.machine import decode as d
 from aeskit.machine.flow import SPECIAL, conditional
 from aeskit.machine.operands import Binder, sources

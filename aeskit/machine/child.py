@@ -8,7 +8,9 @@ import struct
 from collections.abc import Iterator
 
 from aeskit._native import ffi, lib
+from aeskit.machine.decode import THREAD
 from aeskit.machine.errors import MachineError
+from aeskit.machine.loader import PROTECTOR
 from aeskit.machine.memory import Region
 
 PAGE = 4096
@@ -17,7 +19,8 @@ STUB = 0x6FFF_0000_0000
 CODE = b"\x0f\x05\xcc"  # syscall; int3
 HEADERS = 64 + 56  # an ELF header and one program header
 
-_MMAP, _MUNMAP, _SETITIMER = 9, 11, 38  # system call numbers of x86-64
+_MMAP, _MUNMAP, _SETITIMER, _ARCH_PRCTL = 9, 11, 38, 158  # system call numbers of x86-64
+_SET_FS = 0x1002
 _VIRTUAL = 1  # ITIMER_VIRTUAL: its own time alone
 _SHARED, _FIXED_NOREPLACE = 0x01, 0x100000
 _READ, _WRITE, _EXECUTE = 1, 2, 4
@@ -56,6 +59,8 @@ class Child:
             os.close(memory)
         for region in regions:
             self.write(region.address, bytes(region.data.astype("u1")))
+            if region.name == PROTECTOR:
+                self._call(_ARCH_PRCTL, _SET_FS, THREAD)
 
     def end(self) -> None:
         """Kill it; what it left in memory can still be read."""

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 GPR_NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *(f"r{n}" for n in range(8, 16)))
 """In the order of the encoding."""
 
+THREAD, PROTECTOR = 0x2C59_0000, 0x28
+"""Where fs points in a run, and behind it the word that the stack protector compares."""
+
 LONGEST = 15
 """Bytes of the longest instruction (SDM volume 2, 2.3.11)."""
 
@@ -221,11 +224,21 @@ def _register(lib: _Iced, register: int) -> Operand:
 
 def _check_segment(lib: _Iced, raw: Any) -> None:
     if raw.segment_prefix and lib.registers[raw.segment_prefix] in ("fs", "gs"):
-        raise UnknownInstruction(f"{lib.formatter.format(raw)} at {raw.ip:#x}: fs and gs are not known")
+        text = f"{lib.formatter.format(raw)} at {raw.ip:#x}: fs and gs are not known"
+        raise UnknownInstruction(f"{text}, but for the stack protector's 8 bytes at %fs:{PROTECTOR:#x}")
+
+
+def _is_protector(lib: _Iced, raw: Any, size: int) -> bool:
+    """Whether it is the stack protector's word (System V AMD64 ABI: the thread's control block is at fs)."""
+    if not raw.segment_prefix or lib.registers[raw.segment_prefix] != "fs" or size != 8:
+        return False
+    return not raw.memory_base and not raw.memory_index and raw.memory_displacement == PROTECTOR
 
 
 def _memory(lib: _Iced, raw: Any) -> Memory:
     size = lib.module.MemorySizeInfo(raw.memory_size)
+    if _is_protector(lib, raw, size.size):
+        return Memory(None, None, 1, THREAD + PROTECTOR, 8)
     _check_segment(lib, raw)
     if raw.is_vsib:
         raise UnknownInstruction(f"{lib.formatter.format(raw)} at {raw.ip:#x}: gathers are not known")

@@ -34,7 +34,9 @@ CONDITIONS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
 SPECIAL: dict[str, Callable[[Binder], Execute]] = {}
 
 
-def _special(*names: str) -> Callable[[Callable[[Binder], Execute]], Callable[[Binder], Execute]]:
+def special(*names: str) -> Callable[[Callable[[Binder], Execute]], Callable[[Binder], Execute]]:
+    """Enter what binds an instruction by itself under `names`."""
+
     def enter(make: Callable[[Binder], Execute]) -> Callable[[Binder], Execute]:
         for name in names:
             SPECIAL[name] = make
@@ -61,7 +63,7 @@ def _full_size(*names: str) -> Callable[[Callable[[Binder], Execute]], Callable[
                 raise unknown(b.ins)
             return make(b)
 
-        return _special(*names)(checked)
+        return special(*names)(checked)
 
     return enter
 
@@ -204,13 +206,13 @@ def _leave(b: Binder) -> Execute:
     return execute
 
 
-@_special("nop", "endbr64", "lfence", "mfence", "sfence", "cld", "pause")
+@special("nop", "endbr64", "lfence", "mfence", "sfence", "cld", "pause")
 def _nothing(b: Binder) -> Execute:
     return lambda: None
 
 
 # Nothing is read, but the cache tells the address
-@_special("prefetcht0", "prefetcht1", "prefetcht2", "prefetchnta", "prefetchw")
+@special("prefetcht0", "prefetcht1", "prefetcht2", "prefetchnta", "prefetchw")
 def _prefetch(b: Binder) -> Execute:
     operand = b.ins.operands[0]
     assert isinstance(operand, d.Memory)
@@ -223,7 +225,7 @@ def _prefetch(b: Binder) -> Execute:
 
 
 # DEST := SRC; the same zero-extended
-@_special("mov", "movzx", "movabs")
+@special("mov", "movzx", "movabs")
 def _move(b: Binder) -> Execute:
     destination, source = b.ins.operands
     size = destination.size if isinstance(destination, d.Gpr | d.Memory) else 8
@@ -232,7 +234,7 @@ def _move(b: Binder) -> Execute:
 
 
 # DEST := SignExtend(SRC)
-@_special("movsx", "movsxd")
+@special("movsx", "movsxd")
 def _move_signed(b: Binder) -> Execute:
     destination, source = b.ins.operands
     assert isinstance(destination, d.Gpr)
@@ -242,7 +244,7 @@ def _move_signed(b: Binder) -> Execute:
     return lambda: store(extend(fetch(), small, large))
 
 
-@_special("lea")
+@special("lea")
 def _lea(b: Binder) -> Execute:
     destination, source = b.ins.operands
     assert isinstance(destination, d.Gpr)
@@ -254,7 +256,7 @@ def _lea(b: Binder) -> Execute:
     return lambda: store(part(compute(), 0, size))
 
 
-@_special("xchg")
+@special("xchg")
 def _exchange(b: Binder) -> Execute:
     one, two = b.ins.operands
     first, second, to_first, to_second = (
@@ -273,7 +275,7 @@ def _exchange(b: Binder) -> Execute:
 
 
 # The upper bits of ymm0 to ymm15 (all of them with vzeroall) := 0
-@_special("vzeroupper", "vzeroall")
+@special("vzeroupper", "vzeroall")
 def _zero_upper(b: Binder) -> Execute:
     rows = b.state.v[:16, 16 if b.ins.mnemonic == "vzeroupper" else 0 :]
 
@@ -283,25 +285,8 @@ def _zero_upper(b: Binder) -> Execute:
     return execute
 
 
-# RAX := SignExtend(EAX) and the like; RDX := the sign of RAX
-@_special("cdqe", "cwde", "cbw")
-def _extend_accumulator(b: Binder) -> Execute:
-    small = {"cdqe": 4, "cwde": 2, "cbw": 1}[b.ins.mnemonic]
-    fetch, store = b.integer(d.Gpr(0, small)), b.store_integer(d.Gpr(0, 2 * small))
-    extend = b.domain.extend
-    return lambda: store(extend(fetch(), small, 2 * small))
-
-
-@_special("cqo", "cdq")
-def _sign_accumulator(b: Binder) -> Execute:
-    size = 8 if b.ins.mnemonic == "cqo" else 4
-    fetch, store = b.integer(d.Gpr(0, size)), b.store_integer(d.Gpr(2, size))
-    known, ins = b.domain.number, b.ins
-    return lambda: store(-(known(fetch(), ins, "a sign") >> 8 * size - 1) & (1 << 8 * size) - 1)
-
-
 # CF := 0, 1, NOT CF
-@_special("clc", "stc", "cmc")
+@special("clc", "stc", "cmc")
 def _carry(b: Binder) -> Execute:
     state, name = b.state, b.ins.mnemonic
     flag, ins = b.domain.flag, b.ins
@@ -312,35 +297,8 @@ def _carry(b: Binder) -> Execute:
     return execute
 
 
-# RDX:RAX := RAX × SRC (MULX: DEST1:DEST2 := RDX × SRC, no flags)
-@_special("mul", "mulx")
-def _multiply(b: Binder) -> Execute:
-    *destinations, source = b.ins.operands
-    size = source.size if isinstance(source, d.Gpr | d.Memory) else 8
-    if size < 4:
-        raise unknown(b.ins)
-    high, low = destinations or (d.Gpr(2, size), d.Gpr(0, size))
-    one, two = b.integer(d.Gpr(2 if destinations else 0, size)), b.integer(source)
-    to_high, to_low, known, state, ins = (
-        b.store_integer(high),
-        b.store_integer(low),
-        b.domain.number,
-        b.state,
-        b.ins,
-    )
-
-    def execute() -> None:
-        product = known(one(), ins, "a factor") * known(two(), ins, "a factor")
-        to_low(product & (1 << 8 * size) - 1)
-        to_high(product >> 8 * size)
-        if not destinations:
-            state.cf = state.of = int(product >> 8 * size != 0)
-
-    return execute
-
-
 # IF (E)CX = 0 THEN jump; RCX := RCX − 1, IF RCX ≠ 0 THEN jump
-@_special("jrcxz", "jecxz", "loop")
+@special("jrcxz", "jecxz", "loop")
 def _jump_count(b: Binder) -> Execute:
     target, name, gpr = b.ins.operands[0], b.ins.mnemonic, b.state.gpr
     if _prefixed(b.ins, 0x66) or (name == "loop" and _prefixed(b.ins, 0x67)):
@@ -354,22 +312,5 @@ def _jump_count(b: Binder) -> Execute:
             gpr[1] = count = (count - 1) & ONES
             return address if count else None
         return None if count & (ONES if name == "jrcxz" else 0xFFFFFFFF) else address
-
-    return execute
-
-
-# WHILE RCX ≠ 0: [RDI] := [RSI] or AL; both move on (the direction flag is clear by the ABI)
-@_special("movsb", "movsw", "movsd", "movsq", "stosb", "stosw", "stosd", "stosq")
-def _string(b: Binder) -> Execute:
-    name, gpr, memory, ins = b.ins.mnemonic, b.state.gpr, b.memory, b.ins
-    size, known, to_bytes = {"b": 1, "w": 2, "d": 4, "q": 8}[name[-1]], b.domain.address, b.domain.to_bytes
-
-    def execute() -> None:
-        for _ in range(known(gpr[1], ins) if ins.prefix else 1):
-            source, to = known(gpr[6], ins), known(gpr[7], ins)
-            memory.write(to, memory.read(source, size) if name[0] == "m" else to_bytes(gpr[0], 8)[:size])
-            gpr[7] = to + size
-            gpr[6] = source + size if name[0] == "m" else source
-            gpr[1] = gpr[1] - 1 if ins.prefix else gpr[1]
 
     return execute

@@ -9,6 +9,7 @@ segments.
 from __future__ import annotations
 
 import io
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
-from aeskit.machine import relocate
+from aeskit.machine import decode, relocate, stand_ins
 from aeskit.machine.assemble import assemble
 from aeskit.machine.errors import LoadError, NotDefined
 from aeskit.printed import printable
@@ -32,6 +33,11 @@ MAX_ENTRIES = 1_000_000
 
 GAP = 64
 """Bytes at least between two sections, where nothing lies."""
+
+PROTECTOR = "the stack protector's word"
+_WORD = bytes.fromhex("005ac3963ca56987")
+_PROTECTED = re.compile(rb"\x64[\x48-\x4f].[\x04\x0c\x14\x1c\x24\x2c\x34\x3c]\x25\x28\0\0\0", re.DOTALL)
+"""An instruction with %fs:0x28: its prefixes, opcode and address."""
 
 _WRITE, _ALLOC, _EXECUTE, _MERGE, _STRINGS = 1, 2, 4, 0x10, 0x20
 
@@ -79,6 +85,8 @@ class Image:
     """Names of functions to their size in bytes; 0 where the file does not say."""
     externals: dict[int, str] = field(default_factory=dict)
     """Addresses that stand for symbols which this file does not define, or leaves to the loader to choose."""
+    stand_ins: set[str] = field(default_factory=set)
+    """Functions of others that the file names and that `stand_ins` has."""
     locals: set[str] = field(default_factory=set)
     """Names that only this file sees."""
     doubtful: set[str] = field(default_factory=set)
@@ -171,7 +179,24 @@ def _read(data: bytes, name: str) -> Image:
     else:
         raise LoadError(f"{name} must be relocatable, a library or a program, not {kind}")
     _lines(elf, image, placed, kind == "ET_REL")
+    _stand_in(image)
     return image
+
+
+def _stand_in(image: Image) -> None:
+    """Place what is not in the file: functions of others, where one is named; the stack protector's word."""
+    if any("x" in section.permissions and _PROTECTED.search(section.data) for section in image.sections):
+        _add(image, Section(PROTECTOR, decode.THREAD + decode.PROTECTOR, bytearray(_WORD), "r"))
+    if image.stand_ins:
+        _add(image, Section(stand_ins.NAME, stand_ins.ADDRESS, bytearray(stand_ins.CODE), "rx"))
+    for name in image.stand_ins:
+        image.symbols.setdefault(name, stand_ins.ADDRESS + stand_ins.FUNCTIONS[name])
+
+
+def _add(image: Image, section: Section) -> None:
+    if any(s.address < section.end and section.address < s.end for s in image.sections):
+        raise LoadError(f"{image.name} has bytes at {section.address:#x}: there must be none")
+    image.sections.append(section)
 
 
 def _check(elf: ELFFile, data: bytes, name: str) -> None:

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from aeskit.machine.errors import SecretDependence
 from aeskit.machine.semantics import Array, Kind, family
+
+
+class UnsetMask:
+    """A mask register that nothing has set: using it is an error."""
+
+    def _refuse(self, *other: Any) -> Any:
+        raise SecretDependence("a mask register is used that was never set")
+
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __add__ = __invert__ = __lshift__ = _refuse
+
 
 BITS = {"b": 8, "w": 16, "d": 32, "q": 64}
 

@@ -47,6 +47,19 @@ def movq(a: Array) -> Array:
     return a[..., :8]
 
 
+# Between registers DEST := SRC1 with element 0 from SRC2; from memory the rest := 0; to memory element 0
+for _name, _size in (("movss", 4), ("movsd", 8)):
+
+    def _low(a: Array, b: Array, size: int = _size) -> Array:
+        return np.concatenate((b[..., :size], a[..., size:]), -1)
+
+    def _alone(a: Array, size: int = _size) -> Array:
+        return a[..., :size]
+
+    vector(_name, kind=MOVE)(_low)
+    vector(f"{_name} load", f"{_name} store", kind=MOVE, arity=1, unaligned=True)(_alone)
+
+
 # DEST[63:0] := SRC1[63:0], DEST[127:64] := SRC2[63:0]
 @vector("movlhps", "movhps", "movhpd", kind=MOVE, unaligned=True)
 def to_high(a: Array, b: Array) -> Array:
@@ -142,6 +155,16 @@ def pextr(size: int) -> Callable[[Array, int], Array]:
 
 
 vector("extractps", kind=MOVE, arity=1)(pextr(4))
+
+
+# TEMP := SRC1 with element imm8[5:4] := element imm8[7:6] of SRC2 (memory: all of it); zeros by imm8[3:0]
+@vector("insertps", kind=MOVE, unaligned=True)
+def insertps(a: Array, b: Array, imm: int) -> Array:
+    """One doubleword, and zeros."""
+    out, source = split(a, 4).copy(), split(b, 4)
+    out[..., imm >> 4 & 3, :] = source[..., imm >> 6 if source.shape[-2] > 1 else 0, :]
+    out[..., [n for n in range(4) if imm >> n & 1], :] = 0
+    return join(out)
 
 
 def _insert(size: int) -> Callable[[Array, Array, int], Array]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
 
+from aeskit.machine import stand_ins
 from aeskit.machine.errors import LoadError
 
 if TYPE_CHECKING:
@@ -126,6 +127,9 @@ def _named(image: Image, name: str, address: int, local: bool) -> None:
 
 
 def _external(image: Image, name: str) -> int:
+    if name in stand_ins.FUNCTIONS:
+        image.stand_ins.add(name)
+        return stand_ins.ADDRESS + stand_ins.FUNCTIONS[name]
     for address, known in image.externals.items():
         if known == name:
             return address

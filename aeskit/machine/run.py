@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from aeskit.machine import decode as d
+from aeskit.machine import stand_ins
 from aeskit.machine.bind import bind
 from aeskit.machine.errors import MachineError, MemoryFault, StepLimit
 from aeskit.machine.loader import Image
@@ -56,6 +57,8 @@ class Machine:
         self.stack = self.memory.add(Region("stack", STACK_TOP - STACK_SIZE, stack))
         self.state.gpr[4] = STACK_TOP - 4096
         self.steps = 0
+        self.stood_in: set[str] = set()
+        """Functions of others that a proof has run by their stand-ins."""
         self.changes: list[Change] | None = [] if trace else None
         self._lost: Bytes | None = None
         self._code: dict[
@@ -212,6 +215,8 @@ class Machine:
             raise MachineError(
                 f"{section.name} is writable: its code may be other code: {instruction.where()}"
             )
+        if section.address == stand_ins.ADDRESS:
+            execute = stand_ins.proving(self, execute, instruction, section.address)
         return self._losing(execute) if "rsp" in instruction.writes else execute
 
     def _losing(self, execute: Callable[[], int | None]) -> Callable[[], int | None]:

@@ -153,6 +153,11 @@ def lookup(instruction: Instruction) -> Entry | None:
         form = " by immediate"
     elif not by_immediate and stem in ("permq", "permpd", "permilps"):
         form = " by register"
+    elif stem in ("movss", "movsd"):
+        if instruction.mask:
+            return None  # it chooses element 0 alone
+        form = " store" if isinstance(operands[0], Memory) else ""
+        form = " load" if isinstance(operands[-1], Memory) else form
     elif isinstance(operands[0], Memory) and stem[:4] in ("movh", "movl"):
         form = " store"
     return TABLE.get(stem + form)

@@ -18,9 +18,10 @@ from aeskit.contracts import ANY, Blocks, Buffer, Call, Contract, Length, UInt32
 from aeskit.machine.addresses import IMAGE, RETURN_ADDRESS, SMALL, UNDEFINED, Addresses, Place
 from aeskit.machine.counters import Choose, Impossible, Interval, Split, Unknown, Word
 from aeskit.machine.decode import GPR_NAMES
-from aeskit.machine.errors import MachineError, OutsideDomain, SecretDependence, UnknownInstruction
+from aeskit.machine.errors import MachineError, OutsideDomain, UnknownInstruction
 from aeskit.machine.gf2 import keep
-from aeskit.machine.loader import Image
+from aeskit.machine.loader import PROTECTOR, Image
+from aeskit.machine.masks import UnsetMask
 from aeskit.machine.memory import Region
 from aeskit.machine.run import MAX_STEPS, RETURN, STACK_SIZE, STACK_TOP, Machine
 from aeskit.machine.stretches import Stretches
@@ -45,15 +46,6 @@ MAX_CASES = 8192
 KEPT_CALLS = 256
 LENGTH = "length"
 """The input that stands for the length in a proof for every length."""
-
-
-class UnsetMask:
-    """A mask register that nothing has set: using it is an error."""
-
-    def _refuse(self, *other: Any) -> Any:
-        raise SecretDependence("a mask register is used that was never set")
-
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __add__ = __invert__ = __lshift__ = _refuse
 
 
 @dataclass(frozen=True)
@@ -100,6 +92,8 @@ class Proof:
     findings: tuple[str, ...] = ()
     refused: bool = False
     """Whether what was found is that the domain cannot follow the code, not that a result is wrong."""
+    stand_ins: tuple[str, ...] = ()
+    """Functions of others that were run by their stand-ins."""
     from_head: bool = False
     """Whether the run forgot at the main loop's head what the induction does not carry."""
 
@@ -145,6 +139,9 @@ class Prover:
         self.model = SymbolicModel(self.domain)
         inputs = self.domain.expressions.inputs
         self.machine.refuse_state(inputs("the stack that rsp has left", STACK_SIZE))
+        for region in self.machine.memory.regions:
+            if region.name == PROTECTOR:
+                region.data[...] = inputs(PROTECTOR, len(region.data))
         self._v = np.concatenate([inputs(f"zmm{n} at entry", 64) for n in range(32)]).reshape(32, 64)
         self._gpr = [tuple(inputs(f"{name} at entry", 8).tolist()) for name in GPR_NAMES]
         self._stack = inputs("the stack at entry", STACK_SIZE)
@@ -170,6 +167,7 @@ class Prover:
         proof = Proof(function, contract.name, length, key_size, in_place, from_head=head is not None)
         choices = self._choices.setdefault((function, contract.name), [])
         cases = steps = 0
+        self.machine.stood_in.clear()
         impossible = "no case is possible: the contract's assumptions exclude each other"
         todo = Assumption().chosen(choices)
         while todo:
@@ -192,6 +190,7 @@ class Prover:
                 cases, todo = 0, Assumption().chosen(choices)
                 continue
             cases, steps = cases + 1, steps + self.machine.steps
+            proof = replace(proof, stand_ins=tuple(sorted(self.machine.stood_in)))
             if findings:
                 found = replace(proof, cases=cases, steps=steps, findings=tuple(findings))
                 return replace(found, refused=type(self._stopped) in (OutsideDomain, UnknownInstruction))

@@ -121,7 +121,7 @@ def key(code: str, proof: Proof, loop: Closed | None = None) -> str:
 def read(text: str) -> Proof:
     """A stored proof."""
     raw = json.loads(text)
-    return Proof(**{**raw, "findings": tuple(raw["findings"])})
+    return Proof(**{**raw, **{name: tuple(raw[name]) for name in ("findings", "stand_ins")}})
 
 
 def raw_loop(loop: Closed) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from aeskit import contracts
+from aeskit.machine import stand_ins
 from aeskit.printed import uncut
 from aeskit.verify import proofs
 from aeskit.verify.every_length import Closed
@@ -268,6 +269,9 @@ def show(
         console.print(f"and {len(wrong) - SHOWN} more")
     if found and not wrong:
         console.print(f"{sentence(found, scopes)} {len(found)} proofs, {seconds:.0f} s.")
+    called = sorted({name for proof in found for name in proof.stand_ins})
+    if called:
+        console.print(stand_ins.told(called), markup=False, highlight=False)
 
 
 def sentence(found: list[Proof], scopes: dict[tuple[str, str], str] | None = None) -> str:

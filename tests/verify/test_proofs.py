@@ -105,11 +105,11 @@ def test_a_refuted_function_is_shown_by_a_call_and_its_first_wrong_step(tmp_path
 
 
 def test_a_call_of_what_the_file_does_not_define_is_no_counterexample(folder):
-    (folder / "f.S").write_text(".globl f\n.type f, @function\nf: jmp memcpy\n.size f, .-f\n")
+    (folder / "f.S").write_text(".globl f\n.type f, @function\nf: jmp copy_block\n.size f, .-f\n")
     done = prove(folder, "right.py", "--key-bits", "128", "--workers", "1")
     told = " ".join(done.output.split())
     assert done.exit_code == 1
-    assert "f: no counterexample was looked for: memcpy is called, but f.S does not define it" in told
+    assert "f: no counterexample was looked for: copy_block is called, but f.S does not define it" in told
     assert "counterexample: " not in told
     assert "hardware" not in told
 

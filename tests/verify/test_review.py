@@ -116,7 +116,7 @@ copy: cmp $16, %edx
  movdqu %xmm0, (%rsi)
  ret
 1: sub $8, %rsp
- call memcpy
+ call copy_block
  add $8, %rsp
  ret
 .size copy, .-copy
@@ -150,11 +150,11 @@ def test_a_function_of_another_file_is_no_fault_but_a_limit_of_the_review(tmp_pa
     assert found.failed == []
     line = found.line("proof")
     assert (line.verdict, line.text[-30:]) == (OPEN, "the result is proved at 16 bytes"[-30:])
-    assert "memcpy is called, but copy.S does not define it" in line.details[0]
+    assert "copy_block is called, but copy.S does not define it" in line.details[0]
     assert found.line("memory").verdict == OPEN
     if not unavailable():
         assert found.line("hardware").verdict == OPEN
-        assert "memcpy is called" in found.line("hardware").details[0]
+        assert "copy_block is called" in found.line("hardware").details[0]
 
 
 def test_a_symbol_that_no_file_calls_a_function_is_reviewed_where_it_is_chosen(tmp_path):

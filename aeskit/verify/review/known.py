@@ -30,6 +30,8 @@ class Known:
     """Main loops that were to be closed; None where nobody asked."""
     below: Sequence[Proof] = ()
     """Proofs of the lengths below them."""
+    stand_ins: Sequence[str] = ()
+    """Functions of others that were called and not defined."""
     hardware: Hardware = field(default_factory=Hardware)
     counterexample: tuple[str, ...] = ()
     """One call that shows a wrong result, and the command that shows it again."""

@@ -23,6 +23,7 @@ def lines(known: Known) -> list[Line]:
     return [
         _proof(known),
         *_every_length(known),
+        *lines_code.called(known),
         _layouts(known),
         _memory(known),
         _secrets(known),

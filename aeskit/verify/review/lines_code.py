@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from aeskit.cpu import detect
+from aeskit.machine import stand_ins
 from aeskit.verify.review import code as static
 from aeskit.verify.review.known import Known, some
 from aeskit.verify.review.model import FAILS, HOLDS, OPEN, TOLD, Line, count
@@ -114,6 +115,13 @@ def sizes(known: Known) -> Line:
     details += list(code.problems)
     caveat = "Kernel code must not use the red zone." if runs.red_zone else "Callees in the file are counted."
     return Line("size", TOLD, text, evidence, caveat, tuple(details))
+
+
+def called(known: Known) -> Iterator[Line]:
+    """Functions of others that stand-ins were run for; nothing where there are none."""
+    if known.stand_ins:
+        caveat = "What the linker puts there is not what was run here."
+        yield Line("called", TOLD, stand_ins.told(known.stand_ins), "the proofs", caveat)
 
 
 def left(known: Known) -> Line:
