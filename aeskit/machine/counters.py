@@ -14,34 +14,11 @@ from typing import Any
 from aeskit.machine.decode import Instruction
 from aeskit.machine.errors import OutsideDomain, SecretDependence
 from aeskit.machine.gf2 import CONSTANTS, Expressions, keep
+from aeskit.machine.indexed import Indexed
+from aeskit.machine.splits import Impossible, Interval, Split
 
 Word = tuple[int, ...]
 """Ids of bytes, least significant first."""
-
-Interval = tuple[int, int]
-
-
-class Split(Exception):
-    """The run must be done once with `word` below `at` and once from there on."""
-
-    def __init__(self, word: Any, at: int, interval: Interval, step: int) -> None:
-        """`word` is the x, a multiple of `step`, of which `interval` was assumed, or a pair of them."""
-        super().__init__(f"a counter must be split at {at:#x}")
-        self.word, self.at = word, at
-        self.halves = (interval[0], at - step), (at, interval[1])
-
-
-class Impossible(Exception):
-    """No values meet what is assumed: the case need not be run."""
-
-
-class Choose(Exception):
-    """The run must be done for every value of some bits of a public input: an address depends on them."""
-
-    def __init__(self, name: str, index: int, mask: int) -> None:
-        """`mask` are the bits of byte `index` of the input `name`."""
-        super().__init__(f"bits {mask:#04x} of {name}[{index}] choose an address")
-        self.name, self.index, self.mask = name, index, mask
 
 
 @dataclass(frozen=True)
@@ -92,7 +69,13 @@ class Counters:
     """A base that is ((another + low) >> bits) − less, under what is now assumed."""
     _halves: dict[Word, tuple[Word, Word, int]] = field(default_factory=dict)
     """An upper half with carries in it: as it was at first, the lower base, what was added to that."""
+    _plus: dict[Word, tuple[Word, Word]] = field(default_factory=dict)
+    """A base that is the sum of two."""
     _names: dict[Word, frozenset[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Sums with an index in them are another's matter."""
+        self.indexed = Indexed(self)
 
     def assume(self, intervals: dict[Any, Interval]) -> None:
         """Another case: what was derived from the last one's intervals does not hold in it."""
@@ -138,9 +121,13 @@ class Counters:
         """
         base, offset = self.origin(word)
         total, size = (offset + constant) % (1 << 8 * len(word)), len(word)
-        lower = total % self.granularity(base)
-        upper = self._sum_atoms(base, total - lower) if total != lower else base
-        out = tuple(a ^ b for a, b in zip(upper, lower.to_bytes(size, "little"), strict=True))
+        low = self.indexed.low(base)
+        if low is not None:
+            out = self.indexed.add(low, total)
+        else:
+            lower = total % self.granularity(base)
+            upper = self._sum_atoms(base, total - lower) if total != lower else base
+            out = tuple(a ^ b for a, b in zip(upper, lower.to_bytes(size, "little"), strict=True))
         half = size // 2
         if half:
             out = (*self.add(word[:half], constant % (1 << 8 * half)), *out[half:])
@@ -184,9 +171,19 @@ class Counters:
         if not self.names(x) | self.names(y) <= self.public:
             return None
         (a, c), (b, d) = self.origin(x), self.origin(y)
+        both = self._beside(a, b)
+        if both is not None:
+            return self.add(both, c + d)
         one, two = sorted((a, b))
         base = tuple(self.expressions.atom("plus", one, two, index) for index in range(len(x)))
+        self._plus[base] = one, two
         return self.add(base, c + d)
+
+    def _beside(self, a: Word, b: Word) -> Word | None:
+        """The sum of two bases, one with an index in it, of which no bit may be set in both; else None."""
+        if self._overlap(a, b) or (self.indexed.low(a) is None and self.indexed.low(b) is None):
+            return None
+        return tuple(self.expressions.xor(x, y) for x, y in zip(a, b, strict=True))
 
     def with_carry(self, high: Word, low: Word, constant: int) -> Word | None:
         """`high` plus the carry of `low` + `constant`, undecided: the upper half of a counter of two words.
@@ -195,6 +192,10 @@ class Counters:
         later carries fold into it. None where the two are not known to be halves of one counter.
         """
         base, offset = self.origin(low)
+        index = self.indexed.low(base)
+        if index is not None:
+            public = self.names((*high, *low)) <= self.public
+            return self.indexed.with_carry(high, index, offset, constant) if public else None
         step, size = self.granularity(base), 1 << 8 * len(low)
         top, known, so_far = self._halves.get(high, (high, base, 0))
         if known != base or so_far % size != offset - offset % step:
@@ -216,7 +217,7 @@ class Counters:
         except Split:
             return None
 
-    def carry(self, x: Word, y: Word) -> Predicate | PairPredicate | Unknown:
+    def carry(self, x: Word, y: Word) -> Predicate | PairPredicate | Unknown | bool:
         """Whether x + y exceeds its size, for two unknowns.
 
         Over the integers x is its base plus an offset that may be negative; so is y. That is decided first.
@@ -229,6 +230,9 @@ class Counters:
             wraps = offset and self.decide_either(self.between(base, size - offset, size - 1))
             threshold -= offset - size * bool(wraps)
         one, two = sorted((self.origin(x)[0], self.origin(y)[0]))
+        both = self._beside(one, two)
+        if both is not None:
+            return self.between(both, max(threshold, 0), size - 1)
         return PairPredicate(one, two, threshold)
 
     def shifted_right(self, word: Word, bits: int, shift: Callable[[Word], Word]) -> Word | None:
@@ -250,6 +254,11 @@ class Counters:
         self._derived[derived] = (base, low, bits, less)
         return self.add(blocks, signed >> bits)
 
+    def known(self, base: Word) -> Any:
+        """All that answers about a base hang on."""
+        index = self.indexed.low(base)
+        return self.bounds(base), None if index is None else self.bounds(index.upper)
+
     def bounds(self, base: Word) -> Interval:
         """What is assumed of x."""
         if base in self.assumed:
@@ -258,7 +267,11 @@ class Counters:
             source, low, bits, less = self._derived[base]
             first, last = self.bounds(source)
             return ((first + low) >> bits) - less, ((last + low) >> bits) - less
-        return 0, (1 << 8 * len(base)) - self.granularity(base)
+        if base in self._plus:
+            one, two = map(self.bounds, self._plus[base])
+            if one[1] + two[1] < 1 << 8 * len(base):
+                return one[0] + two[0], one[1] + two[1]
+        return 0, int.from_bytes(bytes(map(self.expressions.varying, base)), "little")
 
     def _overlap(self, x: Word, y: Word) -> bool:
         """Whether a bit may be set in both, so that adding may carry."""
@@ -299,6 +312,9 @@ class Counters:
         secret = self.names(word) - self.public
         if secret:
             raise SecretDependence(f"the run depends on {', '.join(sorted(secret))}")
+        index = self.indexed.low(word)
+        if index is not None and word not in self.assumed:
+            return self.indexed.decide(index, question)
         step = self.granularity(word)
         first, last = self.bounds(word)
         low, high = question.low, question.high

@@ -8,7 +8,7 @@ image of bit j.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -71,12 +71,15 @@ class Expressions:
         self.atoms: list[tuple[Any, ...]] = []
         """("input", name, index), ("forward" or "inverse", id), ("sum", base, constant, index) for a byte of
         base + constant, ("plus", base, base, index) for one of the sum of two, ("high", word, base, constant,
-        index) for one of word + the carry of base + constant."""
+        index) for one of word + the carry of base + constant; of `indices` ("index", input, byte, mask),
+        ("and", coordinates) and ("chosen", bit, byte)."""
         self._atoms: dict[tuple[Any, ...], int] = {}
         self._inputs: dict[str, Array] = {}
         self._xor: dict[tuple[int, int], int] = {}
         self._varying: dict[int, int] = {0: 0}
         self._products: dict[tuple[int, int], int | None] = {}
+        self.chosen: dict[tuple[int, int], int | None] = {}
+        """Products that `indices` has made."""
         self._named: dict[int, frozenset[str]] = {}
         self._kept_names: dict[frozenset[str], frozenset[str]] = {}
 
@@ -205,13 +208,9 @@ class Expressions:
         while ahead:
             at = ahead[-1]
             what = self.atoms[at]
-            if what[0] == "input":
+            if what[0] in ("input", "index"):
                 named[at] = frozenset({what[1]})
-            elif what[0] in ("sum", "plus", "high"):
-                parts = what[1] if what[0] == "sum" else what[1] + what[2]
-            else:
-                parts = (what[1],)
-            below = [] if what[0] == "input" else [a for p in parts for a, _ in self.terms[p >> 8]]
+            below = self._below(what)
             left = [inner for inner in below if inner not in named]
             if left:
                 ahead += left
@@ -222,46 +221,18 @@ class Expressions:
             ahead.pop()
         return named[atom]
 
-
-class Symbols:
-    """An array of ids with & | ^ ~, for bodies of kind BOOLEAN; `ValueError` for a product of unknowns."""
-
-    def __init__(self, ids: Array, expressions: Expressions) -> None:
-        """Wrap `ids`."""
-        self.ids, self.expressions = ids, expressions
-
-    def _pairs(self, other: Symbols, function: Callable[[int, int], int | None]) -> Symbols:
-        a, b = np.broadcast_arrays(self.ids, other.ids)
-        out = [function(x, y) for x, y in zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)]
-        if None in out:
-            raise ValueError("the product of two unknown bits")
-        return Symbols(np.array(out, np.int64).reshape(a.shape), self.expressions)
-
-    def __xor__(self, other: Symbols) -> Symbols:
-        """The sum."""
-        return Symbols(xor_arrays(self.expressions, self.ids, other.ids), self.expressions)
-
-    def __and__(self, other: Symbols) -> Symbols:
-        """The product."""
-        return self._pairs(other, self.expressions.product)
-
-    def __or__(self, other: Symbols) -> Symbols:
-        """a + b + ab."""
-        return ~(~self & ~other)
-
-    def __invert__(self) -> Symbols:
-        """Each bit's complement."""
-        return Symbols(self.ids ^ 0xFF, self.expressions)
-
-
-def xor_arrays(expressions: Expressions, a: Array, b: Array) -> Array:
-    """The sum of two arrays of ids."""
-    out = a ^ b
-    both = (a >= CONSTANTS) & (b >= CONSTANTS)
-    if both.any():
-        a, b = np.broadcast_arrays(a, b)
-        out[both] = [expressions.xor(x, y) for x, y in zip(a[both].tolist(), b[both].tolist(), strict=True)]
-    return out
+    def _below(self, what: tuple[Any, ...]) -> list[int]:
+        """The atoms that an atom is made of."""
+        parts: tuple[int, ...] = (what[1],)
+        if what[0] in ("input", "index"):
+            return []
+        if what[0] == "and":
+            return [atom for atom, _ in what[1]]
+        if what[0] in ("sum", "plus", "high"):
+            parts = what[1] if what[0] == "sum" else what[1] + what[2]
+        elif what[0] == "chosen":
+            parts = what[1:]
+        return [atom for part in parts for atom, _ in self.terms[part >> 8]]
 
 
 class Plan:

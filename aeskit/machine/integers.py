@@ -9,9 +9,10 @@ import numpy as np
 
 from aeskit.machine.counters import Carry, Predicate, Unknown, Word, is_constant, outside
 from aeskit.machine.decode import Instruction, Memory
-from aeskit.machine.gf2 import CONSTANTS, Symbols
+from aeskit.machine.gf2 import CONSTANTS
 from aeskit.machine.pointers import FEW_BITS
 from aeskit.machine.semantics import Array, Kind, Scalar
+from aeskit.machine.symbols import Symbols
 
 if TYPE_CHECKING:
     from aeskit.machine.symbolic import Symbolic
@@ -207,7 +208,7 @@ class Integers:
         unknown = Unknown("the carry of a value that is not constant")
         known = values[1] if values[1] is not None else values[0]
         if known is None:
-            return unknown if minus or carry else counters.carry(x, y)
+            return unknown if minus or carry else as_flag(counters.carry(x, y))
         if not minus:  # word + known + carry > top
             word = x if values[1] is not None else y
             question = counters.between(word, top - known - carry + 1, top)
@@ -261,6 +262,6 @@ class Integers:
         return word
 
 
-def as_flag(question: Predicate | bool) -> Any:
+def as_flag(question: Any) -> Any:
     """A question that is answered already becomes 0 or 1."""
     return int(question) if isinstance(question, bool) else question

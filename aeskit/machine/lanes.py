@@ -10,8 +10,9 @@ import numpy as np
 from aeskit.machine.arithmetic import compare
 from aeskit.machine.counters import Predicate, Word, is_constant, outside
 from aeskit.machine.decode import Instruction
-from aeskit.machine.gf2 import CONSTANTS, Symbols
+from aeskit.machine.gf2 import CONSTANTS
 from aeskit.machine.semantics import Array, Entry, Kind
+from aeskit.machine.symbols import Symbols
 
 if TYPE_CHECKING:
     from aeskit.machine.symbolic import Symbolic

@@ -30,6 +30,10 @@ class Region:
     """Some of r, w and x."""
     refuse: Callable[[int, int], str] | None = None
     """Why (address, size) within it must not be touched all the same; empty where it may."""
+    constant: bool = False
+    """Whether it is the same in every run."""
+    fill: Callable[[int, int], None] | None = None
+    """Makes (offset, size) of the data before it is read."""
 
     @property
     def end(self) -> int:
@@ -73,8 +77,8 @@ class Memory:
         return next(region for region in self.regions if region.name == name)
 
     def regions_from(self, address: int) -> list[Region]:
-        """The regions at and above an address, upwards."""
-        return self.regions[bisect_right(self._starts, address - 1) :]
+        """The regions at and above an address that runs may change or see changed, upwards."""
+        return [r for r in self.regions[bisect_right(self._starts, address - 1) :] if not r.constant]
 
     def find(self, kind: str, address: int, size: int) -> tuple[Region, int]:
         """The region that holds `size` bytes at `address` and the offset in it; MemoryFault if none does."""
@@ -92,6 +96,8 @@ class Memory:
     def read(self, address: int, size: int) -> Bytes:
         """A copy of `size` bytes at `address`."""
         region, offset = self.find("read", address, size)
+        if region.fill is not None:
+            region.fill(offset, size)
         if self.hidden is not None and region.address in self.hidden:
             here = slice(offset, offset + size)
             show(region.data[here], self.hidden[region.address][here])

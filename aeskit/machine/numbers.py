@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aeskit.machine.decode import Instruction
 from aeskit.machine.semantics import Array, Entry, Scalar
 from aeskit.models import aes
+
+if TYPE_CHECKING:
+    from aeskit.machine.memory import Memory
 
 _SUBSTITUTIONS = {"forward": aes.sub_bytes, "inverse": aes.inv_sub_bytes}
 _PARITY = [int(value.bit_count() % 2 == 0) for value in range(256)]
@@ -54,6 +57,14 @@ class Numbers:
     def address(self, value: Any, instruction: Instruction) -> int:
         """A register's value in an address."""
         return int(value)
+
+    def placing(self, memory: Memory, instruction: Instruction, short: bool) -> Callable[[Any, int], int]:
+        """The function that gives a register times its scale in the address of a memory operand."""
+        return lambda value, scale: int(value) * scale
+
+    def misaligned(self, address: int, size: int) -> bool:
+        """Whether an access of `size` bytes is not at a multiple of them."""
+        return bool(address % size)
 
     def number(self, value: Any, instruction: Instruction, what: str) -> int:
         """A value that must be known."""

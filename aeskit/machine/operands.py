@@ -44,14 +44,14 @@ class Binder:
         """base + index × scale + displacement, modulo 2^64."""
         gpr, base, index, scale = self.state.gpr, operand.base, operand.index, operand.scale
         displacement, mask = operand.displacement, 0xFFFFFFFF if operand.bits32 else ONES
-        concrete, ins = self.domain.address, self.ins
+        place = self.domain.placing(self.memory, self.ins, operand.bits32)
         if index is None:
             if base is None:
-                return lambda: displacement & mask
-            return lambda: (concrete(gpr[base], ins) + displacement) & mask
+                return lambda: int(place(displacement & mask, 1))
+            return lambda: (place(gpr[base], 1) + displacement) & mask
         if base is None:
-            return lambda: (concrete(gpr[index], ins) * scale + displacement) & mask
-        return lambda: (concrete(gpr[base], ins) + concrete(gpr[index], ins) * scale + displacement) & mask
+            return lambda: (place(gpr[index], scale) + displacement) & mask
+        return lambda: (place(gpr[base], 1) + place(gpr[index], scale) + displacement) & mask
 
     def checked(self, operand: d.Memory, entry: Entry) -> Callable[[], int]:
         """The same, with the alignment that the instruction asks for."""
@@ -60,10 +60,13 @@ class Binder:
         if not must or size < 16:
             return address
         k, number, chosen = self.state.k, self.ins.mask, (1 << size // (entry.element or size)) - 1
+        misaligned = self.domain.misaligned
 
         def aligned() -> int:
             at = address()
-            if at % size and (not number or k[number] & chosen):  # a mask that selects nothing spares it too
+            if misaligned(at, size) and (
+                not number or k[number] & chosen
+            ):  # a mask that selects nothing spares it too
                 raise MemoryFault(
                     "aligned access", at, size, f"must be a multiple of {size}: {self.ins.where()}"
                 )

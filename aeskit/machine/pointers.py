@@ -32,18 +32,23 @@ class Pointers:
         """What a value is an address of, if it is one."""
         if type(value) is int:
             return self.addresses.place(value)
-        if not self.lengths or not self._is_length(value):
+        if not self._moves(value):
             return None
         return self.addresses.place(self.domain.counters.origin(tuple(value))[1])
 
-    def _is_length(self, value: Any) -> bool:
-        return self.domain.counters.names(tuple(value)) <= self.lengths
+    def _moves(self, value: Any) -> bool:
+        """Whether an unknown value added to an address gives one: a length, or the index of a table."""
+        counters = self.domain.counters
+        if self.lengths and counters.names(tuple(value)) <= self.lengths:
+            return True
+        low = counters.indexed.low(counters.origin(tuple(value))[0])
+        return low is not None and low.alone
 
     def among(self, values: tuple[Any, ...]) -> bool:
         """Whether one of the values is an address."""
         for value in values:
             if type(value) is not int:
-                if self.lengths and self.place(value) is not None:
+                if self.place(value) is not None:
                     return True
             elif value >= SMALL and self.addresses.place(value) is not None:
                 return True
@@ -75,7 +80,7 @@ class Pointers:
         if minus and one is not None and two is not None:
             return not exact(one, two)
         for value in values:
-            if type(value) is not int and not self._is_length(value):
+            if type(value) is not int and not self._moves(value):
                 self._choose(value)
                 return True
         first, *rest = map(self._constant, values)

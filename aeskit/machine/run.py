@@ -48,7 +48,13 @@ class Machine:
         self.memory = memory or Memory()
         self.state = State(self.domain.dtype)
         self._sections = [
-            Region(section.name, section.address, self.domain.array(section.data), section.permissions)
+            Region(
+                section.name,
+                section.address,
+                self.domain.array(section.data),
+                section.permissions,
+                constant="w" not in section.permissions,
+            )
             for section in image.sections
         ]
         for region in self._sections:
@@ -84,8 +90,7 @@ class Machine:
 
     def changing(self) -> list[Region]:
         """The memory that need not be the same in another run: all but what no one may write of the image."""
-        always = {id(region) for region in self._sections if "w" not in region.permissions}
-        return [region for region in self.memory.regions if id(region) not in always]
+        return [region for region in self.memory.regions if not region.constant]
 
     def refuse_state(self, lost: Bytes) -> None:
         """From now on writable sections may not be touched: they are not what the file says at every call.

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from aeskit.machine.counters import Choose, Impossible, Split
 from aeskit.machine.errors import MemoryFault
 from aeskit.machine.memory import UNREAD, show
 from aeskit.machine.semantics import Array
+from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.machine.touched import Spans, Undeclared, touched
 from aeskit.machine.uses import Uses, uses_of
 

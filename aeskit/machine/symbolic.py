@@ -8,26 +8,19 @@ from typing import Any
 import numpy as np
 
 from aeskit.machine.addresses import Addresses
-from aeskit.machine.counters import (
-    Carry,
-    Choose,
-    Counters,
-    Interval,
-    PairPredicate,
-    Predicate,
-    Unknown,
-    Word,
-    outside,
-)
+from aeskit.machine.counters import Carry, Counters, PairPredicate, Predicate, Unknown, Word, outside
 from aeskit.machine.decode import Instruction
 from aeskit.machine.errors import SecretDependence
 from aeskit.machine.flags import undefined_carry, undefined_flags, undefined_result
-from aeskit.machine.gf2 import CONSTANTS, Expressions, Plan, Symbols, basis, xor_arrays
+from aeskit.machine.gf2 import CONSTANTS, Expressions, Plan, basis
 from aeskit.machine.integers import Integers
 from aeskit.machine.lanes import Lanes
 from aeskit.machine.numbers import Numbers
+from aeskit.machine.places import Places
 from aeskit.machine.pointers import Pointers
 from aeskit.machine.semantics import Array, Entry, Kind, Scalar
+from aeskit.machine.splits import Interval
+from aeskit.machine.symbols import Symbols, xor_arrays
 
 REMEMBERED = 80_000
 """Results of instructions that are kept: a run at another length meets the same sources again."""
@@ -48,6 +41,9 @@ class Symbolic:
         self.expressions = expressions or Expressions()
         self.counters = Counters(self.expressions, assumed or {}, public)
         self.numbers = Numbers()
+        places = Places(self)
+        self.address, self.placing = places.address, places.placing
+        self.choose, self.misaligned = places.choose, places.misaligned
         self._lanes = Lanes(self)
         self._integers = Integers(self)
         self._plans: dict[Any, Plan] = {}
@@ -214,29 +210,6 @@ class Symbolic:
         if len(self._integers_known) > REMEMBERED or self._integers_public != self.counters.public:
             self._integers_known, self._integers_public = {}, self.counters.public
         return self._integers_known
-
-    def address(self, value: Any, instruction: Instruction) -> int:
-        """A register's value in an address: known, standing for a length, or chosen by public bits."""
-        if type(value) is int:
-            return value
-        base, offset = self.counters.origin(value)
-        if base in self.stand_ins:
-            return (self.stand_ins[base] + offset) % (1 << 64)
-        if self.is_public(value):
-            self.choose(value)
-        return self.number(value, instruction, "an address")
-
-    def choose(self, value: Word, masks: tuple[int, ...] = (0xFF,) * 8) -> None:
-        """Raise Choose for the first byte of an input whose bits decide the bits `masks` of a value."""
-        for byte, mask in zip(value, masks, strict=False):
-            for atom, matrix in self.expressions.terms[byte >> 8]:
-                what = self.expressions.atoms[atom]
-                bits = sum(1 << bit for bit in range(8) if matrix >> 8 * bit & mask)
-                if what[0] == "input" and bits:
-                    raise Choose(what[1], what[2], bits)
-                if what[0] == "sum" and bits:  # a bit of a sum hangs on those at and below it
-                    below = (1 << 8 * what[3] + bits.bit_length()) - 1
-                    self.choose(what[1], tuple(below.to_bytes(8, "little")))
 
     def number(self, value: Any, instruction: Instruction, what: str) -> int:
         """A value that must be known."""

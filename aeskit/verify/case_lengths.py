@@ -5,7 +5,7 @@ from __future__ import annotations
 from aeskit.contracts import Contract
 from aeskit.machine.counters import Word
 from aeskit.machine.symbolic import Symbolic
-from aeskit.verify.proof import Assumption
+from aeskit.verify.assumption import Assumption
 
 LONGEST = 1 << 40
 """Lengths are below this, a tebibyte."""

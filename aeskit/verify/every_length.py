@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 from aeskit.bits import BLOCK
 from aeskit.contracts import ANY, Call, Contract
-from aeskit.machine.counters import Choose, Impossible, Split, Word
+from aeskit.machine.counters import Word
 from aeskit.machine.errors import MachineError
 from aeskit.machine.memory import Region
+from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.verify.arrival import Arrival, differences, wanted
+from aeskit.verify.assumption import Assumption, Choices
 from aeskit.verify.case_lengths import LONGEST, lengths_of
-from aeskit.verify.proof import FIRST_BUFFER, LENGTH, SAVED, Assumption, Head, Ids, Prover
+from aeskit.verify.proof import FIRST_BUFFER, LENGTH, SAVED, Head, Ids, Prover
 
 WINDOW = 2304
 """Bytes of the buffers before the stride is known."""
@@ -78,13 +80,18 @@ class EveryLength:
     contract: Contract
     key_size: int
     in_place: bool
-    choices: list[tuple[str, int, int]] = field(default_factory=list)
+    lengths: Choices = field(default_factory=Choices)
+    """Bits of the length that choose an address."""
     window: int = WINDOW
     tail: int = 0
     """Bytes at the end of source and destination that the run reaches by the length."""
 
     def close(self) -> Closed:
         """Find the loop and close it; the findings say why where that fails."""
+        closed = self._try()
+        return self._try() if closed.findings and self._choices().give_up() else closed
+
+    def _try(self) -> Closed:
         blank = Closed(self.function, self.contract.name, self.key_size, self.in_place)
         said = ""
         known = self.prover.loops.get(self.function)
@@ -104,10 +111,13 @@ class EveryLength:
         multiple = self.contract.multiple
         zeros = (multiple & -multiple) - 1 & 0xFF
         bits = ((LENGTH, 0, zeros, 0),) if zeros else ()
-        known = self.prover._choices.get((self.function, self.contract.name), [])
-        cases = Assumption(bits=bits).chosen([*known, *self.choices])
+        of_length = self.lengths.cases(Assumption(bits=bits))
+        cases = [case for start in of_length for case in self._choices().cases(start)]
         low = -(-self.contract.minimum // multiple) * multiple
         return [replace(c, intervals=((self._base(c), (low, LONGEST - multiple)),)) for c in cases]
+
+    def _choices(self) -> Choices:
+        return self.prover.choices.setdefault((self.function, self.contract.name), Choices())
 
     def _word(self, assumption: Assumption) -> Word:
         return (*self.prover._inputs(assumption, {})(LENGTH, 6).tolist(), 0, 0)
@@ -140,7 +150,10 @@ class EveryLength:
                         raise NotClosed("an address depends on the length") from None
                     self.tail = TAIL
                     raise
-                self.choices.append((choice.name, choice.index, choice.mask))
+                if choice.name == LENGTH:
+                    self.lengths.fixed.append((choice.name, choice.index, choice.mask))
+                else:
+                    self._choices().hear(choice)
                 raise
             yield interval[0], outcome
 

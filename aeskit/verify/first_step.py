@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from aeskit.contracts import ANY, Call, Contract
-from aeskit.machine.counters import Choose, Split
 from aeskit.machine.decode import Vector
 from aeskit.machine.errors import MachineError
 from aeskit.machine.run import RETURN
+from aeskit.machine.splits import Choose, Split
 from aeskit.verify.arrival import wanted
-from aeskit.verify.proof import FIRST_BUFFER, Assumption, Proof, Prover
+from aeskit.verify.assumption import Assumption, Choices
+from aeskit.verify.proof import FIRST_BUFFER, Proof, Prover
 
 LANE = 16
 
@@ -22,8 +23,8 @@ def first_step(prover: Prover, proof: Proof, contract: Contract) -> str:
 
     Empty where there is none: the wrong byte was made of right states. A counter's first case is looked at.
     """
-    choices = prover._choices.get((proof.function, contract.name), [])
-    todo = Assumption().chosen(choices)[::-1]
+    choices = prover.choices.get((proof.function, contract.name), Choices())
+    todo = choices.cases(Assumption())[::-1]
     while todo:
         assumption = todo.pop()
         try:

@@ -17,13 +17,14 @@ import numpy as np
 
 from aeskit.contracts import Call
 from aeskit.machine import decode as d
-from aeskit.machine.counters import Choose, Impossible, Split
 from aeskit.machine.errors import MachineError, OutsideDomain, UnknownInstruction
 from aeskit.machine.run import Machine
+from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.verify import mutants_make
+from aeskit.verify.assumption import Assumption
 from aeskit.verify.mutants_make import Mutant
 from aeskit.verify.mutants_reach import Kind
-from aeskit.verify.proof import Assumption, Proof, Prover
+from aeskit.verify.proof import Proof, Prover
 from aeskit.verify.proofs import Target
 
 STEPS = 20_000

@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 
 from aeskit.contracts import ANY, Blocks, Buffer, Call, Contract, Length, UInt32
 from aeskit.machine.addresses import IMAGE, RETURN_ADDRESS, SMALL, UNDEFINED, Addresses, Place
-from aeskit.machine.counters import Choose, Impossible, Interval, Split, Unknown, Word
+from aeskit.machine.counters import Unknown, Word
 from aeskit.machine.decode import GPR_NAMES
 from aeskit.machine.errors import MachineError, OutsideDomain, UnknownInstruction
-from aeskit.machine.gf2 import keep
 from aeskit.machine.loader import PROTECTOR, Image
 from aeskit.machine.masks import UnsetMask
 from aeskit.machine.memory import Region
 from aeskit.machine.run import MAX_STEPS, RETURN, STACK_SIZE, STACK_TOP, Machine
+from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.machine.stretches import Stretches
 from aeskit.machine.symbolic import Symbolic
+from aeskit.verify.assumption import Assumption, Choices
 from aeskit.verify.symbolic_models import SymbolicModel
 
 Ids = NDArray[np.int64]
@@ -54,28 +55,6 @@ class Head:
 
     address: int
     dead: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Assumption:
-    """One case: intervals of counters, and fixed bits of public inputs as (name, index, mask, value)."""
-
-    intervals: tuple[tuple[Any, Interval], ...] = ()
-    bits: tuple[tuple[str, int, int, int], ...] = ()
-
-    def halves(self, split: Split) -> Iterator[Assumption]:
-        """The two cases of a split."""
-        others = tuple(item for item in self.intervals if item[0] != split.word)
-        for half in split.halves:
-            yield replace(self, intervals=(*others, (split.word, half)))
-
-    def chosen(self, choices: list[tuple[str, int, int]]) -> list[Assumption]:
-        """A case for every value of the bits that were found to choose an address."""
-        cases = [self]
-        for name, index, mask in choices:
-            values = [value for value in range(256) if value & ~mask == 0]
-            cases = [replace(c, bits=(*c.bits, (name, index, mask, v))) for c in cases for v in values]
-        return cases
 
 
 @dataclass(frozen=True)
@@ -148,7 +127,8 @@ class Prover:
         self._calls: dict[Any, Call] = {}
         self.loops: dict[str, Any] = {}
         """Main loops that were closed for another key size, layout or contract: where to begin."""
-        self._choices: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
+        self.choices: dict[tuple[str, str], Choices] = {}
+        """By function and contract."""
         self._arguments_end = 0
 
     def prove(
@@ -164,20 +144,29 @@ class Prover:
 
         With `head` the run must come to that place, where all that is thought dead is made unknown.
         """
-        proof = Proof(function, contract.name, length, key_size, in_place, from_head=head is not None)
-        choices = self._choices.setdefault((function, contract.name), [])
+        blank = Proof(function, contract.name, length, key_size, in_place, from_head=head is not None)
+        choices = self.choices.setdefault((function, contract.name), Choices())
+        while True:
+            try:
+                proof = self._cases(blank, contract, head, choices)
+            except Choose as choice:
+                choices.hear(choice)
+                continue
+            if proof.proved or not choices.give_up():
+                return proof
+
+    def _cases(self, proof: Proof, contract: Contract, head: Head | None, choices: Choices) -> Proof:
         cases = steps = 0
         self.machine.stood_in.clear()
         impossible = "no case is possible: the contract's assumptions exclude each other"
-        todo = Assumption().chosen(choices)
+        todo = choices.cases(Assumption())
         while todo:
             if cases + len(todo) > MAX_CASES:
                 return replace(proof, findings=(f"more than {MAX_CASES} cases of the counter",))
             assumption = todo.pop()
             try:
-                findings = self._case(
-                    function, self.call(contract, length, key_size, in_place, assumption), head
-                )
+                call = self.call(contract, proof.length, proof.key_size, proof.in_place, assumption)
+                findings = self._case(proof.function, call, head)
             except Split as split:
                 todo += assumption.halves(split)
                 continue
@@ -185,10 +174,6 @@ class Prover:
                 continue
             except MachineError as error:  # from the contract: a model that leaves the domain
                 return replace(proof, cases=cases, findings=(f"the contract: {error}",))
-            except Choose as choice:
-                choices.append((choice.name, choice.index, choice.mask))
-                cases, todo = 0, Assumption().chosen(choices)
-                continue
             cases, steps = cases + 1, steps + self.machine.steps
             proof = replace(proof, stand_ins=tuple(sorted(self.machine.stood_in)))
             if findings:
@@ -265,7 +250,7 @@ class Prover:
         """
         counters = self.domain.counters
         counters.assume(dict(assumption.intervals))
-        counters.public = frozenset(name for name, *_ in assumption.bits) | {LENGTH}
+        counters.public = assumption.public() | {LENGTH}
         key = (contract, length, key_size, in_place, assumption)
         call = self._calls.get(key) if given is None else None
         if call is None:
@@ -288,18 +273,8 @@ class Prover:
         self.domain.counters.public |= {name}
 
     def _inputs(self, assumption: Assumption, given: Mapping[str, Ids]) -> Any:
-        expressions = self.domain.expressions
-
-        def unknown(name: str, size: int) -> Ids:
-            if name in given:
-                return given[name]
-            ids = expressions.inputs(name, size)
-            for where, index, mask, value in assumption.bits:
-                if where == name:
-                    ids[index] = expressions.map(keep(0xFF & ~mask), int(ids[index])) ^ value
-            return ids
-
-        return unknown
+        unknown = assumption.inputs(self.domain.expressions)
+        return lambda name, size: given[name] if name in given else unknown(name, size)
 
     def _add(self, word: Ids, number: int) -> Ids:
         return np.array(self.domain.counters.add(tuple(word.tolist()), number), np.int64)

@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 
 from aeskit import contracts
 from aeskit.contracts import Call, Contract
-from aeskit.machine.counters import Choose, Impossible, Split
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image, load
+from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.verify import proof_cache
 from aeskit.verify.every_length import Closed, EveryLength
 from aeskit.verify.proof import Proof, Prover

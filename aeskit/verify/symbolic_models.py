@@ -120,7 +120,7 @@ class SymbolicModel(Arithmetic[Ids]):
             return block
         words = self.domain.counters
         high, low = (tuple(block[at : at + 8][::-1].tolist()) for at in (0, 8))
-        key = (block.tobytes(), words.bounds(words.origin(low)[0]), words.public)
+        key = (block.tobytes(), words.known(words.origin(low)[0]), words.public)
 
         def following(last: Ids, j: int) -> Ids:
             return np.array([*self._upper(high, low, j)[::-1], *words.add(low, j)[::-1]], np.int64)

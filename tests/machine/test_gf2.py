@@ -2,46 +2,20 @@
 
 import numpy as np
 import pytest
+from evaluating import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aeskit.machine.bind  # noqa: F401  (fills the table)
-from aeskit.machine.counters import Predicate, Split
+from aeskit.machine.counters import Predicate
 from aeskit.machine.errors import OutsideDomain, SecretDependence
-from aeskit.machine.gf2 import Expressions, Symbols, keep
+from aeskit.machine.gf2 import Expressions, keep
 from aeskit.machine.memory import Memory, Region
 from aeskit.machine.run import Machine
 from aeskit.machine.semantics import TABLE, Kind
+from aeskit.machine.splits import Split
 from aeskit.machine.symbolic import Symbolic
-from aeskit.models import aes
-
-
-def evaluate(expressions, byte, inputs):
-    """A byte's value for inputs given as {name: bytes}, by the definition of an expression."""
-    out = byte & 0xFF
-    for atom, matrix in expressions.terms[byte >> 8]:
-        what = expressions.atoms[atom]
-        if what[0] == "input":
-            value = inputs[what[1]][what[2]]
-        elif what[0] == "sum":
-            base = int.from_bytes(bytes(evaluate(expressions, b, inputs) for b in what[1]), "little")
-            value = (base + what[2]) >> 8 * what[3] & 0xFF
-        elif what[0] == "high":
-            high, low = (bytes(evaluate(expressions, b, inputs) for b in word) for word in what[1:3])
-            carry = int.from_bytes(low, "little") + what[3] >> 64
-            value = int.from_bytes(high, "little") + carry >> 8 * what[4] & 0xFF
-        elif what[0] == "plus":
-            both = (bytes(evaluate(expressions, b, inputs) for b in word) for word in what[1:3])
-            value = sum(int.from_bytes(w, "little") for w in both) >> 8 * what[3] & 0xFF
-        else:
-            value = (aes.SBOX if what[0] == "forward" else aes.INV_SBOX)[
-                evaluate(expressions, what[1], inputs)
-            ]
-        for bit in range(8):
-            if value >> bit & 1:
-                out ^= matrix >> 8 * bit & 0xFF
-    return out
-
+from aeskit.machine.symbols import Symbols
 
 LINEAR = sorted(name for name, row in TABLE.items() if row.kind is Kind.LINEAR and not row.sized)
 

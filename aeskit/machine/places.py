@@ -1,0 +1,85 @@
+"""Values in addresses over GF(2): known ones, what stands for a length, a table's index, choices to make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from aeskit.machine import indices
+from aeskit.machine.addresses import WORD
+from aeskit.machine.counters import Word
+from aeskit.machine.decode import Instruction
+from aeskit.machine.entries import FAR, FIRST, Entries
+from aeskit.machine.errors import MemoryFault
+from aeskit.machine.memory import Memory
+from aeskit.machine.splits import Choose
+
+if TYPE_CHECKING:
+    from aeskit.machine.symbolic import Symbolic
+
+
+class Places:
+    """The part of a domain that a memory operand asks."""
+
+    def __init__(self, domain: Symbolic) -> None:
+        """Works with the domain's expressions and counters."""
+        self.domain, self.entries = domain, Entries(domain)
+
+    def address(self, value: Any, instruction: Instruction) -> int:
+        """A register's value in an address: known, standing for a length, or chosen by public bits."""
+        if type(value) is int:
+            return value
+        base, offset = self.domain.counters.origin(value)
+        if base in self.domain.stand_ins:
+            return (self.domain.stand_ins[base] + offset) % WORD
+        if self.domain.is_public(value):
+            self.choose(value)
+        return self.domain.number(value, instruction, "an address")
+
+    def placing(self, memory: Memory, instruction: Instruction, short: bool) -> Callable[[Any, int], int]:
+        """The function that gives a register times its scale in the address of a memory operand.
+
+        What stands for a length or an index does so in 64 bits alone, not in a `short` address of 32.
+        """
+
+        def place(value: Any, scale: int) -> int:
+            if type(value) is int:
+                if FAR <= value < WORD - FAR:
+                    raise MemoryFault("access", value, 0, "no CPU has such an address")
+                return value * scale
+            word = value
+            for _ in range(scale.bit_length() - 1):
+                word = self.domain.doubled(word)
+            base, offset = self.domain.counters.origin(word)
+            low = None if short else self.domain.counters.indexed.low(base)
+            if low is not None and low.alone:
+                return (self.entries.address(base, low, memory) + offset) % WORD
+            if short and self.domain.counters.origin(value)[0] in self.domain.stand_ins:
+                return self.domain.number(value, instruction, "an address of 32 bits")
+            return self.address(value, instruction) * scale
+
+        return place
+
+    def misaligned(self, address: int, size: int) -> bool:
+        """Whether an access of `size` bytes may be elsewhere than at a multiple of them."""
+        return bool(address % size) or (address >= FIRST and self.entries.granularity(address) < size)
+
+    def choose(self, value: Word, masks: tuple[int, ...] = (0xFF,) * 8) -> None:
+        """Raise Choose for the first byte of an input whose bits decide the bits `masks` of a value.
+
+        For an index that was kept unknown where there is no other.
+        """
+        of_index = None
+        for byte, mask in zip(value, masks, strict=False):
+            for atom, matrix in self.domain.expressions.terms[byte >> 8]:
+                what = self.domain.expressions.atoms[atom]
+                bits = sum(1 << bit for bit in range(8) if matrix >> 8 * bit & mask)
+                if what[0] == "input" and bits:
+                    raise Choose(what[1], what[2], bits)
+                if what[0] in indices.OF_INDICES and bits:
+                    of_index = atom
+                if what[0] == "sum" and bits:  # a bit of a sum hangs on those at and below it
+                    below = (1 << 8 * what[3] + bits.bit_length()) - 1
+                    self.choose(what[1], tuple(below.to_bytes(8, "little")))
+        if of_index is not None:
+            raise Choose(*indices.source(self.domain.expressions, of_index))
