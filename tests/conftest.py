@@ -1,4 +1,4 @@
-"""A test file whose import needs an extra is skipped by the extra's name.
+"""A test, or a test file, whose import needs an extra is skipped by the extra's name.
 
 Where all that can be installed is (AESKIT_INSTALLED=all, as CI says), only a CPU, or
 a second compiler, excuses a skip.
@@ -39,19 +39,24 @@ def pytest_configure(config):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    return excused(report)
+    return excused(without_extra(report, call.excinfo.value if call.excinfo else None, item.path))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
     report = yield
     cause = report.call.excinfo.value.__cause__ if report.failed else None
-    module = (getattr(cause, "name", None) or "").partition(".")[0]
+    return excused(without_extra(report, cause, collector.path))
+
+
+def without_extra(report, error, path):
+    """The report itself, or a skip in its place where what failed is the import of an extra's module."""
+    module = (getattr(error, "name", None) or "").partition(".")[0]
     required = "emulator" in os.environ.get("AESKIT_REQUIRE", "")
-    if isinstance(cause, ModuleNotFoundError) and module in EXTRAS and not required:
+    if report.failed and isinstance(error, ModuleNotFoundError) and module in EXTRAS and not required:
         report.outcome = "skipped"
-        report.longrepr = (str(collector.path), 0, f"Skipped: needs {module}: aeskit[{EXTRAS[module]}]")
-    return excused(report)
+        report.longrepr = (str(path), 0, f"Skipped: needs {module}: aeskit[{EXTRAS[module]}]")
+    return report
 
 
 def excused(report):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aeskit.machine.errors import MemoryFault
+from aeskit.machine.errors import MachineError, MemoryFault
 
 Bytes = NDArray[np.generic]
 """uint8 in the numbers domain, int64 ids of `gf2.Expressions` in the symbolic one."""
@@ -45,7 +45,7 @@ class Memory:
     """Regions that do not overlap; an access must lie within one."""
 
     def __init__(self, regions: list[Region] | None = None) -> None:
-        """Start with `regions`; ValueError if two overlap."""
+        """Start with `regions`; MachineError if two overlap."""
         self.regions: list[Region] = []
         self._starts: list[int] = []
         self.log: list[tuple[str, int, Bytes]] | None = None
@@ -56,11 +56,11 @@ class Memory:
             self.add(region)
 
     def add(self, region: Region) -> Region:
-        """Place a region; ValueError if it overlaps one that is there."""
+        """Place a region; MachineError if it overlaps one that is there."""
         at = bisect_right(self._starts, region.address)
         for other in self.regions[max(at - 1, 0) : at + 1]:
             if other.address < region.end and region.address < other.end:
-                raise ValueError(f"region {region.name} overlaps {other.name}")
+                raise MachineError(f"region {region.name} overlaps {other.name}")
         self.regions.insert(at, region)
         self._starts.insert(at, region.address)
         return region

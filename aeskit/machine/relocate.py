@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import SymbolTableSection
-
+from aeskit.machine import elf as e
 from aeskit.machine import stand_ins
 from aeskit.machine.errors import LoadError
 
@@ -22,10 +21,8 @@ _32, _32S, _PC64, _GOTPCRELX, _REX_GOTPCRELX = 10, 11, 24, 41, 42
 _PLACE_RELATIVE = {_PC32: 4, _PLT32: 4, _PC64: 8}
 _ABSOLUTE = {_64: 8, _32: 4, _32S: 4}
 _THROUGH_GOT = {_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX}
-
-
-_INDIRECT = 10
-"""Symbols of this type are chosen by a function when the file is loaded."""
+_RUNNING = {16, 17, 18, 36, 37}
+"""Quadwords that only a running program knows: of threads' own data; functions chosen by a function."""
 
 
 @dataclass(frozen=True)
@@ -40,79 +37,83 @@ class _Symbol:
         return self.section.at(addend + behind) - behind if self.section else self.address + addend
 
 
-def relocatable(elf: Any, image: Image, placed: dict[int, Place]) -> None:
+def relocatable(elf: e.Elf, image: Image, placed: dict[int, Place]) -> None:
     """Name the symbols of a `.o` file and apply its relocations; `placed`: places by section index."""
     tables = {
-        i: _symbols(s, image, placed)
-        for i, s in enumerate(elf.iter_sections())
-        if s["sh_type"] == "SHT_SYMTAB"
+        index: _symbols(elf, index, image, placed)
+        for index, section in enumerate(elf.sections)
+        if section.type == e.SYMTAB
     }
-    got = _Got(image)
-    for section in elf.iter_sections():
-        if not isinstance(section, RelocationSection) or section["sh_info"] not in placed:
+    got, sections = _Got(image), {section.address: section for section in image.sections}
+    for header in elf.sections:
+        if header.type not in (e.REL, e.RELA) or header.info not in placed:
             continue
-        target = next(s for s in image.sections if s.address == placed[section["sh_info"]].address)
-        values = tables.get(section["sh_link"], [])
-        for entry in section.iter_relocations():
-            number = entry["r_info_sym"]
-            if number >= len(values):
-                raise LoadError(
-                    f"{image.name}: a relocation of {target.name} names symbol {number}, which is not there"
-                )
-            _apply(target, entry, values[number], got)
+        target = sections[placed[header.info].address]
+        if header.type == e.REL:
+            raise LoadError(f"{image.name}: relocations of {target.name} must have addends, type RELA")
+        values = tables.get(header.link, [])
+        for entry in elf.relocations(header):
+            if entry.symbol >= len(values):
+                told = f"names symbol {entry.symbol}, which is not there"
+                raise LoadError(f"{image.name}: a relocation of {target.name} {told}")
+            _apply(target, entry, values[entry.symbol], got)
     got.place()
 
 
-def dynamic(elf: Any, image: Image, base: int) -> None:
+def dynamic(elf: e.Elf, image: Image, base: int) -> None:
     """Name the symbols of a library or program mapped at `base` and apply its dynamic relocations."""
-    values: dict[int, list[int]] = {}
-    for index, section in enumerate(elf.iter_sections()):
-        if isinstance(section, SymbolTableSection):
-            values[index] = [_dynamic_symbol(symbol, image, base) for symbol in section.iter_symbols()]
-    for section in elf.iter_sections():
-        if isinstance(section, RelocationSection) and section.is_RELA():
-            for entry in section.iter_relocations():
-                _apply_dynamic(image, entry, values.get(section["sh_link"], []), base)
+    values = {
+        index: [_dynamic_symbol(symbol, image, base) for symbol in elf.symbols(index)]
+        for index, section in enumerate(elf.sections)
+        if section.type in (e.SYMTAB, e.DYNSYM)
+    }
+    for header in elf.sections:
+        if header.type == e.RELA and header.flags & e.ALLOC:
+            for entry in elf.relocations(header):
+                _apply_dynamic(image, entry, values.get(header.link, []), base)
+        for offset in elf.relative(header) if header.type == e.RELR else ():
+            _apply_relative(image, offset, base)
 
 
-def _symbols(table: Any, image: Image, placed: dict[int, Place]) -> list[_Symbol]:
+def _symbols(elf: e.Elf, index: int, image: Image, placed: dict[int, Place]) -> list[_Symbol]:
     values = []
-    for symbol in table.iter_symbols():
-        index, value = symbol["st_shndx"], symbol["st_value"]
-        place = placed.get(index)
-        if index == "SHN_UNDEF" or _is_indirect(symbol):
+    for symbol in elf.symbols(index):
+        place = placed.get(symbol.section)
+        if _is_elsewhere(elf, symbol, place):
             values.append(_Symbol(_external(image, symbol.name) if symbol.name else 0))
-            continue
-        values.append(_Symbol(place.at(value) if place else value, place if _is_section(symbol) else None))
-        if place:
-            _name(image, symbol, place.at(value))
+        elif place is None:
+            values.append(_Symbol(symbol.value))
+        else:
+            at = place.at(symbol.value)
+            values.append(_Symbol(at, place if symbol.type == e.SECTION else None))
+            _name(image, symbol, at)
     return values
 
 
-def _is_section(symbol: Any) -> bool:
-    return bool(symbol["st_info"]["type"] == "STT_SECTION")
+def _is_elsewhere(elf: e.Elf, symbol: e.Symbol, place: Place | None) -> bool:
+    """Whether another file, the linker or the loader decides on a symbol's address."""
+    if symbol.section == e.UNDEFINED or symbol.type == e.INDIRECT:
+        return True
+    if place is not None or symbol.section == e.ABSOLUTE:
+        return False
+    return symbol.section >= len(elf.sections) or bool(elf.sections[symbol.section].flags & e.ALLOC)
 
 
-def _is_indirect(symbol: Any) -> bool:
-    return symbol["st_info"]["type"] in ("STT_LOOS", "STT_GNU_IFUNC", _INDIRECT)
-
-
-def _dynamic_symbol(symbol: Any, image: Image, base: int) -> int:
-    if symbol["st_shndx"] == "SHN_UNDEF" or _is_indirect(symbol):
+def _dynamic_symbol(symbol: e.Symbol, image: Image, base: int) -> int:
+    if symbol.section == e.UNDEFINED or symbol.type == e.INDIRECT:
         return _external(image, symbol.name) if symbol.name else 0
-    address = base + int(symbol["st_value"])
+    address = symbol.value + (base if symbol.section != e.ABSOLUTE else 0)
     _name(image, symbol, address)
     return address
 
 
-def _name(image: Image, symbol: Any, address: int) -> None:
-    kind = symbol["st_info"]["type"]
+def _name(image: Image, symbol: e.Symbol, address: int) -> None:
     if symbol.name.startswith(".L"):
         image.labels.setdefault(symbol.name, address)
-    elif symbol.name and kind not in ("STT_SECTION", "STT_FILE"):
-        _named(image, symbol.name, address, symbol["st_info"]["bind"] == "STB_LOCAL")
-        if kind == "STT_FUNC":
-            image.functions[symbol.name] = symbol["st_size"]
+    elif symbol.name and symbol.type not in (e.SECTION, e.FILE):
+        _named(image, symbol.name, address, symbol.local)
+        if symbol.type == e.FUNCTION:
+            image.functions[symbol.name] = symbol.size
 
 
 def _named(image: Image, name: str, address: int, local: bool) -> None:
@@ -130,10 +131,7 @@ def _external(image: Image, name: str) -> int:
     if name in stand_ins.FUNCTIONS:
         image.stand_ins.add(name)
         return stand_ins.ADDRESS + stand_ins.FUNCTIONS[name]
-    for address, known in image.externals.items():
-        if known == name:
-            return address
-    address = EXTERNAL + 16 * len(image.externals)
+    address = image.outside.setdefault(name, EXTERNAL + 16 * len(image.outside))
     image.externals[address] = name
     return address
 
@@ -144,33 +142,25 @@ class _Got:
     def __init__(self, image: Image) -> None:
         last = max((s.end for s in image.sections), default=0)
         self.image, self.address = image, (last + 127) & ~63
-        self.values: list[int] = []
+        self.places: dict[int, int] = {}
 
     def slot(self, value: int) -> int:
-        if value not in self.values:
-            self.values.append(value)
-        return self.address + 8 * self.values.index(value)
+        return self.address + 8 * self.places.setdefault(value, len(self.places))
 
     def place(self) -> None:
         from aeskit.machine.loader import Section
 
-        data = bytearray(b"".join(value.to_bytes(8, "little") for value in self.values))
+        data = bytearray(b"".join((value % (1 << 64)).to_bytes(8, "little") for value in self.places))
         if data:
             self.image.sections.append(Section(".got", self.address, data, "r"))
 
 
-def _apply(target: Section, entry: Any, symbol: _Symbol, got: _Got) -> None:
-    kind, offset = entry["r_info_type"], entry["r_offset"]
-    addend = entry["r_addend"] if entry.is_RELA() else 0
+def _apply(target: Section, entry: e.Relocation, symbol: _Symbol, got: _Got) -> None:
+    kind, offset, addend = entry.type, entry.offset, entry.addend
     place = target.address + offset
     if kind in _PLACE_RELATIVE:
-        _store(
-            target,
-            offset,
-            symbol.plus(addend, _PLACE_RELATIVE[kind]) - place,
-            _PLACE_RELATIVE[kind],
-            signed=True,
-        )
+        size = _PLACE_RELATIVE[kind]
+        _store(target, offset, symbol.plus(addend, size) - place, size, signed=True)
     elif kind in _ABSOLUTE:
         _store(target, offset, symbol.plus(addend), _ABSOLUTE[kind], signed=kind == _32S)
     elif kind in _THROUGH_GOT:
@@ -179,15 +169,35 @@ def _apply(target: Section, entry: Any, symbol: _Symbol, got: _Got) -> None:
         raise LoadError(f"relocation type {kind} at {target.name}+{offset:#x} is not known")
 
 
-def _apply_dynamic(image: Image, entry: Any, values: list[int], base: int) -> None:
-    kind, place = entry["r_info_type"], base + entry["r_offset"]
-    target = next((s for s in image.sections if s.address <= place and place + 8 <= s.end), None)
-    if target is None or kind not in (_64, _GLOB_DAT, _JUMP_SLOT, _RELATIVE):
+def _apply_dynamic(image: Image, entry: e.Relocation, values: list[int], base: int) -> None:
+    """What the loader stores; where only a running program knows that, an address that nobody knows."""
+    target, offset = _found(image, base + entry.offset)
+    if target is None or entry.type in (_NONE, _COPY):  # copies are state of another file
         return
-    number = entry["r_info_sym"]
-    symbol = values[number] if number < len(values) else 0
-    value = {_RELATIVE: base + entry["r_addend"], _64: symbol + entry["r_addend"]}.get(kind, symbol)
-    _store(target, place - target.address, value, 8, signed=False)
+    symbol = values[entry.symbol] if entry.symbol < len(values) else 0
+    if entry.type in (_64, _RELATIVE):
+        value = (symbol if entry.type == _64 else base) + entry.addend
+    elif entry.type in (_GLOB_DAT, _JUMP_SLOT):
+        value = symbol
+    elif entry.type in _RUNNING:
+        value = _external(image, f"what a relocation of type {entry.type} stands for")
+    else:
+        raise LoadError(f"relocation type {entry.type} at {target.name}+{offset:#x} is not known")
+    _store(target, offset, value, 8, signed=False)
+
+
+def _apply_relative(image: Image, offset: int, base: int) -> None:
+    target, at = _found(image, base + offset)
+    if target:
+        value = int.from_bytes(target.data[at : at + 8], "little")
+        _store(target, at, base + value, 8, signed=False)
+
+
+def _found(image: Image, address: int) -> tuple[Section | None, int]:
+    """The section with eight bytes at an address, of sections in the order of their addresses."""
+    at = bisect_right(image.sections, address, key=lambda section: section.address) - 1
+    section = image.sections[at] if at >= 0 else None
+    return (section, address - section.address) if section and address + 8 <= section.end else (None, 0)
 
 
 def _store(target: Section, offset: int, value: int, size: int, signed: bool) -> None:
