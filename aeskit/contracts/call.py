@@ -76,6 +76,8 @@ class Call:
         self.buffers: list[Buffer] = []
         self.registers: list[Buffer | UInt32 | int] = []
         self.public: set[str] = set()
+        self.alignments: dict[str, tuple[int, int]] = {}
+        """By a buffer's name: low bits of its address that a case of a proof has fixed, as (mask, value)."""
         self.assumed: list[tuple[String, int, int]] = []
         self.source_data: String = None
         self.following: dict[str, Callable[[int], String]] = {}

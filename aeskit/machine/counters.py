@@ -63,6 +63,8 @@ class Counters:
     """By a base, or by two whose sum is meant."""
     public: frozenset[str] = frozenset()
     """Inputs that a branch may depend on."""
+    layout: set[str] = field(default_factory=set)
+    """Names of distances between buffers: a branch may depend on them, for then it is taken both ways."""
     _origin: dict[Word, tuple[Word, int]] = field(default_factory=dict)
     _added: dict[tuple[Word, int], Word] = field(default_factory=dict)
     _derived: dict[Word, tuple[Word, int, int, int]] = field(default_factory=dict)
@@ -309,7 +311,7 @@ class Counters:
         if isinstance(question, PairPredicate):
             return self._decide_pair(question)
         word, modulus = question.word, 1 << 8 * len(question.word)
-        secret = self.names(word) - self.public
+        secret = self.names(word) - self.public - self.layout
         if secret:
             raise SecretDependence(f"the run depends on {', '.join(sorted(secret))}")
         index = self.indexed.low(word)

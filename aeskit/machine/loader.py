@@ -171,7 +171,9 @@ def _read(elf: e.Elf) -> Image:
         relocate.relocatable(elf, image, places)
     elif elf.kind in (e.LIBRARY, e.PROGRAM):
         _map(elf, image, base)
-        relocate.dynamic(elf, image, base)
+        slots = relocate.dynamic(elf, image, base)
+        if slots:
+            image.sections = [part for whole in image.sections for part in _parts(whole, slots)]
     else:
         told = f"not of ELF's type {elf.kind}"
         raise LoadError(f"{elf.name} must be relocatable, a library or a program, {told}")
@@ -269,5 +271,5 @@ def _part(whole: Section, begin: int, end: int, fixed: list[tuple[int, int]]) ->
     content = whole.data[begin - whole.address : end - whole.address]
     if not any(low <= begin < high for low, high in fixed):
         return Section(whole.name, begin, content, whole.permissions)
-    name = f"{whole.name}, protected when relocated"
+    name = f"{whole.name}, the loader's"
     return Section(name, begin, content, whole.permissions.replace("w", ""))

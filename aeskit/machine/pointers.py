@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aeskit.machine.addresses import SMALL, STACK, SUMS, WORD, Addresses, Place, comparable, exact
+from aeskit.machine.addresses import DISTANCE, SMALL, STACK, SUMS, WORD, Addresses, Place, comparable, exact
 from aeskit.machine.counters import Unknown, Word
+from aeskit.machine.gf2 import keep
+from aeskit.machine.splits import Choose
 
 if TYPE_CHECKING:
     from aeskit.machine.decode import Memory
@@ -13,6 +15,13 @@ if TYPE_CHECKING:
 
 FEW_BITS = 16
 """A public word with at most so many unknown bits is taken value by value where it must be known."""
+LINE = 64
+"""Code may ask where in so many bytes an address lies: then the run is done for each place."""
+
+
+def address_of(name: str) -> str:
+    """What a buffer's address is called where its low bits are chosen."""
+    return f"the address of {name}"
 
 
 class Pointers:
@@ -23,7 +32,10 @@ class Pointers:
         self.domain, self.addresses = domain, addresses
         self.lengths: frozenset[str] = frozenset()
         """Names of unknown lengths: an address plus one of them is an address too."""
+        self.aligned: dict[Place, tuple[str, int]] = {}
+        """By a buffer's number its name, and the low bits of its address that the case has chosen."""
         self._opaque: dict[Word, Any] = {}
+        self._low: dict[int, Any] = {}
         self._bases: dict[Word, int] = {}
 
     # ---- Which values are addresses
@@ -58,6 +70,8 @@ class Pointers:
 
     def spoiled(self, name: str, bits: int, values: tuple[Any, ...]) -> bool:
         """Whether an operation asks for bits of an address among its operands."""
+        if name in ("and", "test") and bits == 64 and self._low_bits(values):
+            return False
         if all(type(v) is int for v in values):
             return self._moved(name, values) or self.addresses.spoiled(name, bits, values)
         if bits != 64 or name not in SUMS or name == "neg":
@@ -68,9 +82,39 @@ class Pointers:
             return not (comparable(one, None, True) if y == 0 else exact(one, two))
         return self._sum_is_none((x, y), name in ("sub", "sbb", "dec"))
 
+    def _low_bits(self, values: tuple[Any, ...]) -> bool:
+        """Whether an AND keeps or clears low bits of an address alone, and these are known."""
+        for value, mask in (values, values[::-1]):
+            if type(value) is int and type(mask) is int and self.place(mask) is None:
+                asked = mask if mask < LINE else WORD - 1 - mask
+                if asked < LINE and self._known_low(value, (1 << asked.bit_length()) - 1):
+                    return True
+        return False
+
+    def _known_low(self, value: int, asked: int) -> bool:
+        """Whether these low bits of an address are the same in this case; Choose where they can be chosen.
+
+        The stack pointer is a multiple of 16 at a call (System V AMD64 ABI, 3.2.2).
+        """
+        place = self.place(value)
+        if place == STACK:
+            return asked < 16
+        if place not in self.aligned:
+            return False
+        name, known = self.aligned[place]
+        if asked & ~known:
+            raise Choose(address_of(name), 0, asked & ~known)
+        return True
+
+    def ask_low(self, values: tuple[Any, ...]) -> None:
+        """The same of a part of an address that an AND of fewer than 64 bits takes."""
+        for value, mask in (values, values[::-1]):
+            if type(mask) is int and mask < LINE and type(value) is tuple and value[0] in self._low:
+                self._known_low(self._low[value[0]], (1 << mask.bit_length()) - 1)
+
     def _moved(self, name: str, values: tuple[Any, ...]) -> bool:
         """Whether a difference tells by how much a stack pointer was aligned: that hangs on the caller's."""
-        if name not in ("sub", "sbb") or not self.domain.aligned or values[0] == values[1]:
+        if name not in ("sub", "sbb") or self.domain.aligned <= 16 or values[0] == values[1]:
             return False
         return self.place(values[0]) == self.place(values[1]) == STACK
 
@@ -105,9 +149,12 @@ class Pointers:
         x, y = (*values, 0)[:2]
         if name == "xor" or (name in ("sub", "sbb", "cmp") and exact(self.place(x), self.place(y))):
             return outcome
-        if name == "and" and x != y:
-            mask = y if self.place(y) is None else x
-            self.domain.aligned = max(self.domain.aligned, mask & -mask)
+        if name in ("and", "test") and x != y:
+            address, mask = (x, y) if self.place(y) is None else (y, x)
+            if mask < LINE:
+                return outcome
+            if name == "and" and self.place(address) == STACK:
+                self.domain.aligned = max(self.domain.aligned, mask & -mask)
         unknown = Unknown("bits of an address")
         return result, cf, unknown if name in SUMS else of, (flags[0], unknown, unknown) if flags else flags
 
@@ -123,12 +170,27 @@ class Pointers:
 
     def opaque(self, value: Any) -> Any:
         """An address as 8 unknown bytes, which `known` knows again; any other value as it is."""
-        if self.place(value) is None:
+        place = self.place(value)
+        if place is None:
             return value
         name = f"the address {value:#x}" if type(value) is int else f"the address {self._named(value)}"
-        ids = tuple(self.domain.expressions.inputs(name, 8).tolist())
+        if place == DISTANCE:
+            name = name.replace("address", "distance")
+            self.domain.counters.layout.add(name)
+        expressions = self.domain.expressions
+        ids = tuple(expressions.inputs(name, 8).tolist())
+        if type(value) is int:
+            ids = self._with_low(value, ids)
         self._opaque[ids] = value
         return ids
+
+    def _with_low(self, value: int, ids: Word) -> Word:
+        """The bytes of an address, its low bits as they are known; `ask_low` knows the first again."""
+        place = self.place(value)
+        known = 15 if place == STACK else self.aligned.get(place or 0, ("", 0))[1]
+        low = self.domain.expressions.map(keep(0xFF & ~known), ids[0]) ^ (value & known)
+        self._low[low] = value
+        return (low, *ids[1:])
 
     def _named(self, value: Word) -> str:
         base, offset = self.domain.counters.origin(tuple(value))

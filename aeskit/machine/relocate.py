@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 EXTERNAL = 0x1A5C_3B00
 """Where symbols without a definition are placed, 16 bytes apart: nothing can be read or run there."""
 
+MOST_STRETCHES = 64
+
 _NONE, _64, _PC32, _GOT32, _PLT32, _COPY, _GLOB_DAT, _JUMP_SLOT, _RELATIVE, _GOTPCREL = range(10)
 _32, _32S, _PC64, _GOTPCRELX, _REX_GOTPCRELX = 10, 11, 24, 41, 42
 _PLACE_RELATIVE = {_PC32: 4, _PLT32: 4, _PC64: 8}
@@ -60,19 +62,35 @@ def relocatable(elf: e.Elf, image: Image, placed: dict[int, Place]) -> None:
     got.place()
 
 
-def dynamic(elf: e.Elf, image: Image, base: int) -> None:
-    """Name the symbols of a library or program mapped at `base` and apply its dynamic relocations."""
+def dynamic(elf: e.Elf, image: Image, base: int) -> list[tuple[int, int]]:
+    """Name the symbols of a library or program mapped at `base` and apply its dynamic relocations.
+
+    Gives (begin, end) of the slots through which it calls functions: the loader alone writes them.
+    """
     values = {
         index: [_dynamic_symbol(symbol, image, base) for symbol in elf.symbols(index)]
         for index, section in enumerate(elf.sections)
         if section.type in (e.SYMTAB, e.DYNSYM)
     }
+    slots: list[int] = []
     for header in elf.sections:
         if header.type == e.RELA and header.flags & e.ALLOC:
             for entry in elf.relocations(header):
                 _apply_dynamic(image, entry, values.get(header.link, []), base)
+                if entry.type == _JUMP_SLOT:
+                    slots.append(base + entry.offset)
         for offset in elf.relative(header) if header.type == e.RELR else ():
             _apply_relative(image, offset, base)
+    return _stretches(sorted(slots))
+
+
+def _stretches(slots: list[int]) -> list[tuple[int, int]]:
+    """Neighbouring slots as one (begin, end); none where they lie about in more places than in any file."""
+    out: list[tuple[int, int]] = []
+    for at in slots:
+        begin = out.pop()[0] if out and out[-1][1] == at else at
+        out.append((begin, at + 8))
+    return out if len(out) <= MOST_STRETCHES else []
 
 
 def _symbols(elf: e.Elf, index: int, image: Image, placed: dict[int, Place]) -> list[_Symbol]:

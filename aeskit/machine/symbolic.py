@@ -64,6 +64,7 @@ class Symbolic:
             self.counters.public,
             frozenset(self.stand_ins.items()),
             frozenset() if self.pointers is None else self.pointers.lengths,
+            frozenset() if self.pointers is None else frozenset(self.pointers.aligned.items()),
         )
 
     # ---- Linear bodies
@@ -163,6 +164,8 @@ class Symbolic:
         def fresh(*values: Any) -> Any:
             pointers = self.pointers
             operands = values[:2]  # the third is a carry or a count
+            if pointers is not None and bits < 64 and entry.name in ("and", "test"):
+                pointers.ask_low(operands)
             if pointers is None or not pointers.among(operands):
                 return plainly(*values)
             if pointers.spoiled(entry.name, bits, operands):
@@ -281,7 +284,7 @@ class Symbolic:
             return 0
         if not any(flags):
             return 1
-        if self.is_public(word):
+        if self.counters.names(word) <= self.counters.public | self.counters.layout:
             return self.counters.between(word, 0, 0)
         places = [(byte, vary) for byte, vary in zip(word, flags, strict=True) if vary]
         if len(places) == 1 and places[0][1].bit_count() == 1:

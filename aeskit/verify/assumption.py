@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aeskit.bits import BLOCK
+from aeskit.contracts import Call
 from aeskit.machine import indices
 from aeskit.machine.gf2 import Expressions, keep
-from aeskit.machine.splits import Choose, Interval, Narrow, Split
+from aeskit.machine.pointers import address_of
+from aeskit.machine.splits import Choose, Impossible, Interval, Narrow, Split
 
 Ids = NDArray[np.int64]
 Bits = tuple[str, int, int]
@@ -48,6 +51,23 @@ class Assumption:
     def public(self) -> frozenset[str]:
         """The inputs that it says something of."""
         return frozenset(name for name, *_ in self.bits) | {name for (name, *_), _ in self.indices}
+
+    def alignments(self, call: Call) -> dict[str, tuple[int, int]]:
+        """By a buffer's name the low bits of its address that are fixed, as (mask, value).
+
+        Impossible for a value that no such buffer has: one that must be aligned is at a multiple of 16.
+        """
+        named = {address_of(buffer.name): buffer for buffer in call.buffers}
+        out: dict[str, tuple[int, int]] = {}
+        for name, _, mask, value in self.bits:
+            buffer = named.get(name)
+            if buffer is not None:
+                known, so_far = out.get(buffer.name, (0, 0))
+                out[buffer.name] = known | mask, so_far | value
+            elsewhere = buffer is None or (buffer.aligned and value % BLOCK)
+            if value and elsewhere and name.startswith(address_of("")):
+                raise Impossible
+        return out
 
     def inputs(self, expressions: Expressions) -> Callable[[str, int], Ids]:
         """The function that gives the bytes of an input of a name and size."""
@@ -91,7 +111,7 @@ class Choices:
         fixed = any(b[:2] == place for b in self.fixed)
         others = [b for b in self.indices if b[:2] != place]
         count = sum(other.bit_count() for *_, other in others) + (known | mask).bit_count()
-        if fixed or known & mask or count > indices.MOST:
+        if fixed or choice.name.startswith(address_of("")) or known & mask or count > indices.MOST:
             self._fix((*place, known | mask))
         else:
             others.append((*place, known | mask))
@@ -111,3 +131,9 @@ class Choices:
         self._fix(*self.indices)
         self.indices = []
         return given
+
+
+def placed(call: Call) -> str:
+    """Where the buffers lie whose addresses the code has asked about, for the end of a finding."""
+    places = [f"{name} at {value} modulo {mask + 1}" for name, (mask, value) in call.alignments.items()]
+    return f", with {' and '.join(places)}" if places else ""

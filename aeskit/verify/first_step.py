@@ -10,7 +10,7 @@ from aeskit.contracts import ANY, Call, Contract
 from aeskit.machine.decode import Vector
 from aeskit.machine.errors import MachineError
 from aeskit.machine.run import RETURN
-from aeskit.machine.splits import Choose, Split
+from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.verify.arrival import wanted
 from aeskit.verify.assumption import Assumption, Choices
 from aeskit.verify.proof import FIRST_BUFFER, Proof, Prover
@@ -36,6 +36,8 @@ def first_step(prover: Prover, proof: Proof, contract: Contract) -> str:
                 return _look(prover, proof.function, call, _states(prover, call, contract), guilty)
         except Split as split:
             todo += assumption.halves(split)
+        except Impossible:
+            continue
         except (Choose, MachineError):
             return ""
     return ""

@@ -26,7 +26,7 @@ from aeskit.machine.run import MAX_STEPS, RETURN, STACK_SIZE, STACK_TOP, Machine
 from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.machine.stretches import Stretches
 from aeskit.machine.symbolic import Symbolic
-from aeskit.verify.assumption import Assumption, Choices
+from aeskit.verify.assumption import Assumption, Choices, placed
 from aeskit.verify.symbolic_models import SymbolicModel
 
 Ids = NDArray[np.int64]
@@ -177,7 +177,8 @@ class Prover:
             cases, steps = cases + 1, steps + self.machine.steps
             proof = replace(proof, stand_ins=tuple(sorted(self.machine.stood_in)))
             if findings:
-                found = replace(proof, cases=cases, steps=steps, findings=tuple(findings))
+                told = tuple(f"{finding}{placed(call)}" for finding in findings)
+                found = replace(proof, cases=cases, steps=steps, findings=told)
                 return replace(found, refused=type(self._stopped) in (OutsideDomain, UnknownInstruction))
         return replace(proof, cases=cases, steps=steps, findings=() if cases else (impossible,))
 
@@ -259,6 +260,7 @@ class Prover:
             call.on_public = self._make_public
             call.on_assume = self._assume
             contract.setup(call)
+            call.alignments = assumption.alignments(call)
             if len(self._calls) >= KEPT_CALLS:
                 self._calls.clear()
             if given is None:
@@ -295,9 +297,15 @@ class Prover:
         Source and destination lie `shift` bytes further on; `length` stands in the length's place.
         """
         addresses, regions = {}, []
+        self.pointers.aligned.clear()
         for number, buffer in enumerate(call.buffers):
             address = FIRST_BUFFER + BUFFER_STEP * number + buffer.place(number)
-            addresses[id(buffer)] = address = address + shift * buffer.moves
+            mask, low = call.alignments.get(buffer.name, (0, 0))
+            if mask:  # and no better aligned than that
+                address += (low + mask + 1 - address) % (2 * mask + 2)
+            address += shift * buffer.moves
+            addresses[id(buffer)] = address
+            self.pointers.aligned[number] = buffer.name, mask
             if len(buffer.data):
                 rights = "rw" if buffer.writable else "r"
                 regions.append(Region(buffer.name, address, buffer.data.copy(), rights))

@@ -1,0 +1,81 @@
+"""Code that asks how a buffer is aligned, or how far apart two are, is proved for every answer."""
+
+import re
+
+import pytest
+
+from aeskit.contracts import Contract
+from aeskit.machine.loader import load
+from aeskit.verify.proof import Prover
+
+
+def copied(call):
+    old, block = call.unknown("old", 40), call.unknown("block", 40)
+    target = call.writable("target", old)
+    source = call.readable("source", block, aligned=False)
+    key = call.readable("key", call.unknown("K", 16))
+    call.arguments(target, source, 40, key)
+    call.must(target, block)
+
+
+COPIED = Contract("copied", "40 bytes copied", copied, key_sizes=(16,), has_length=False)
+
+
+def prove(folder, body):
+    path = folder / "snippet.S"
+    path.write_text(f".text\n.globl f\n.type f, @function\nf:\n{body}\nret\n".replace("; ", "\n"))
+    return Prover(load(path), limit=1000).prove("f", COPIED, 0, 16)
+
+
+PLAIN = "mov $40, %ecx; rep movsb"
+# As gcc copies: the first and the last quadword, and between them aligned ones
+BY_QUADWORDS = (
+    "mov (%rsi), %rax; mov %rax, (%rdi); mov -8(%rsi,%rdx), %rax; mov %rax, -8(%rdi,%rdx); "
+    "lea 8(%rdi), %r8; and $-8, %r8; sub %r8, %rdi; sub %rdi, %rsi; add %edx, %edi; shr $3, %edi; "
+    "mov %edi, %ecx; mov %r8, %rdi; rep movsq"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "cases"),
+    [
+        (BY_QUADWORDS, 8),
+        ("test $15, %sil; jne 1f; movdqa (%rsi), %xmm0; 1: " + PLAIN, 16),
+        ("mov %esi, %eax; and $15, %eax; sub %rax, %rsi; movdqa (%rsi), %xmm0; add %rax, %rsi; " + PLAIN, 1),
+        ("test $15, %cl; jne 1f; " + PLAIN + "; 1:", 1),  # a key is at a multiple of 16
+        ("test $7, %dil; je 1f; test $1, %dil; je 1f; nop; 1: " + PLAIN, 8),
+        ("mov %rsp, %rax; and $-16, %rax; sub %rsp, %rax; add $8, %rax; jne 1f; " + PLAIN + "; 1:", 1),
+        ("mov %rdi, %rax; sub %rsi, %rax; cmp $14, %rax; ja 1f; nop; 1: " + PLAIN, 3),
+        ("mov %rdi, %rax; sub %rsi, %rax; lea 8(%rax), %r8; cmp $15, %r8; jbe 1f; nop; 1: " + PLAIN, 3),
+    ],
+)
+def test_each_answer_is_a_case(tmp_path, body, cases):
+    proof = prove(tmp_path, body)
+    if "sub %rax, %rsi" in body:  # what lies before the source may not be read
+        assert re.search("bytes before source", proof.findings[0])
+        return
+    assert proof.proved, proof.findings
+    assert proof.cases == cases
+
+
+@pytest.mark.parametrize(
+    ("body", "finding"),
+    [
+        # wrong where the target is at 5 modulo 8 alone
+        ("mov %edi, %eax; and $7, %eax; " + PLAIN + "; cmp $5, %eax; jne 1f; movb $0, -1(%rdi); 1:",
+         "target: block 2 byte 7 .* with target at 5 modulo 8"),
+        (BY_QUADWORDS.replace("shr $3, %edi", "shr $3, %edi; dec %edi"), "target: block .* modulo 8"),
+        ("test $7, %sil; jne 1f; movdqa (%rsi), %xmm0; 1: " + PLAIN, "must be a multiple of 16"),
+        ("test $15, %sil; jne 1f; vmovdqa (%rsi), %ymm0; 1: " + PLAIN, "must be a multiple of 32"),
+        ("test $31, %cl; jne 1f; " + PLAIN + "; 1:", "target: block 0 byte 0 .* key at 16 modulo 32"),
+        ("mov %rdi, %rax; sub %rsi, %rax; cmp $14, %rax; jbe 1f; " + PLAIN + "; 1:", "target: block 0"),
+        ("mov %rdi, %rax; sub %rsi, %rax; cmp $14, %rax; ja 1f; " + PLAIN + "; 1:", "target: block 0"),
+        (PLAIN + "; mov %edi, %eax; and $7, %eax; mov %al, -1(%rdi)", "target: block 2 byte 7"),
+        ("test $64, %dil; jne 1f; 1: " + PLAIN, "depends on"),
+        ("lea 8(%rsp), %rax; and $31, %eax; jne 1f; 1: " + PLAIN, "depends on"),
+    ],
+)  # fmt: skip
+def test_code_that_is_wrong_for_one_answer_is_not_proved(tmp_path, body, finding):
+    proof = prove(tmp_path, body)
+    assert proof.findings
+    assert re.search(finding, proof.findings[0]), proof.findings
