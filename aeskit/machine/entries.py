@@ -32,7 +32,7 @@ POINTERS = (4, 8)
 
 @dataclass
 class Entries:
-    """The views of one domain: by the word that the index is, and the region."""
+    """The views of one domain: by the word that the index is, and the region. Code has none."""
 
     domain: Symbolic
     _views: dict[tuple[Word, int], Region] = field(default_factory=dict)
@@ -43,11 +43,12 @@ class Entries:
         """What stands for x = `base` in addresses; from now on `memory` has its views."""
         number = self._numbers.setdefault(base, len(self._numbers))
         at = FIRST + APART * number
-        for region in [r for r in memory.regions if r.constant and r.address < FIRST]:
-            view = self._views.get((base, region.address))
+        there = set(map(id, memory.regions))
+        for region in [r for r in memory.regions if r.constant and r.permissions == "r" and r.fill is None]:
+            view = self._views.get((base, id(region)))
             if view is None:
-                view = self._views[base, region.address] = self._view(region, low, at)
-            if len(view.data) and view not in memory.regions:
+                view = self._views[base, id(region)] = self._view(region, low, at)
+            if len(view.data) and id(view) not in there:
                 memory.add(view)
         return at
 
