@@ -85,6 +85,7 @@ class Silicon:
         self._state = ffi.new("struct silicon_registers *")
         self._changes = ffi.new("struct silicon_change[]", self._room)
         self._stopped = ffi.new("struct silicon_stop *")
+        self._never = ffi.new("uint64_t *")  # a progress that `go` never sees
         self.stop = Stop("limit")
         """How the last run of `steps` ended."""
 
@@ -165,6 +166,16 @@ class Silicon:
             self._stopped,
         )
         return int(made), int(self._stopped.reason)
+
+    def clock(self, milliseconds: int, place: int) -> None:
+        """From now on `go` ends what ran so long by itself, at most twice; 32 bytes at `place` are used."""
+        self._child.tick(milliseconds, place)
+
+    def go(self, until: int = RETURN) -> Stop:
+        """Run by itself, at the speed of the CPU and unseen, up to the address `until`: how it ended."""
+        lib.silicon_go(self._process(), until, self._never, self._stopped)
+        late = self._stopped.reason == lib.SILICON_SIGNAL | signal.SIGVTALRM
+        return stopped(self._stopped, 0 if late else self.registers().rip)
 
     def step(self) -> tuple[Registers | None, Stop]:
         """Run one instruction: the state after it, or None and the fault that it raised."""

@@ -56,6 +56,8 @@ class Given:
     start: bytes | None = None
     """Tweak, IV or counter."""
     in_place: bool = False
+    inputs: tuple[tuple[str, bytes], ...] = ()
+    """Any other input by its name in the contract."""
 
 
 @dataclass
@@ -82,9 +84,9 @@ class Inputs:
         return data
 
     def _plain(self, name: str, size: int) -> bytes:
-        chosen = {"data": self.given.data, "key": self.given.key}.get(name)
-        if name in STARTS:
-            chosen = self.given.start
+        given = self.given
+        chosen = {"data": given.data, "key": given.key, **dict.fromkeys(STARTS, given.start)}.get(name)
+        chosen = dict(given.inputs).get(name, chosen)
         data = draw(name, size) if chosen is None else _sized(name, chosen, size)
         if name in STARTS and self.vary == "carry":
             return carrying(data, self.salt)
@@ -211,20 +213,27 @@ def _array(data: bytes) -> Any:
 
 
 def prepare(
-    image: Image, symbol: str, contract: Contract, given: Given, vary: str = "", salt: int = 0
+    image: Image,
+    symbol: str,
+    contract: Contract,
+    given: Given,
+    vary: str = "",
+    salt: int = 0,
+    quiet: bool = False,
 ) -> Prepared:
     """Set a call up; ValueError in words for inputs that the contract does not take.
 
-    With `vary` one input is another than given, each `salt` another; the model then tells nothing.
+    With `vary` one input is another than given, each `salt` another; the model then tells nothing, nor does
+    it when it is to be `quiet`, which is faster, and for which a key must come with its size.
     """
     given = replace(given, key_size=given.key_size or max(contract.key_sizes))
     _check(contract, given)
-    if given.key is not None:
+    if given.key is not None and not quiet:
         given = _with_key_size(contract, given)
     inputs = Inputs(given, vary=vary, salt=salt)
     heard = Recorder()
     call = Call(choose("plain"), inputs, _add, given.length, given.key_size, given.in_place)
-    call.note = None if vary else heard.note
+    call.note = None if vary or quiet else heard.note
     contract.setup(call)
     _check_assumed(call)
     blocks, others = _given_steps(contract, inputs, heard.steps)

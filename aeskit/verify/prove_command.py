@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,12 +16,15 @@ from rich.table import Table
 
 from aeskit import contracts
 from aeskit.machine import stand_ins
-from aeskit.printed import uncut
+from aeskit.printed import printable, uncut
 from aeskit.verify import proofs
 from aeskit.verify.every_length import Closed
 from aeskit.verify.proof import Proof
 from aeskit.verify.proof_cache import Cache, raw_loop
 from aeskit.verify.proofs import Target
+
+if TYPE_CHECKING:
+    from aeskit.verify.refuted import Refuted
 
 SHOWN = 20
 LAYOUTS = {False: "out of place", True: "in place"}
@@ -124,7 +129,7 @@ def prove(
             found += proofs.prove(some, sorted({*which, *also}), key_sizes, workers, cache, told)
     scopes = scope(asked, closed)
     show(found, time.monotonic() - began, console, scopes if every else None)
-    show_refuted(found, asked, console)
+    refuted = show_refuted(found, asked, console)
     if every:
         show_loops(closed, console)
         show_asked_only(found, scopes, console)
@@ -135,7 +140,8 @@ def prove(
         rows = [proof.__dict__ | {"proved": proof.proved} for proof in found]
         loops = [raw_loop(loop) for loop in closed]
         lengths_of = [{"function": f, "contract": c, "lengths": word} for (f, c), word in scopes.items()]
-        document = {"aeskit_proofs": 1, "scope": lengths_of, "proofs": rows, "loops": loops}
+        document: dict[str, Any] = {"aeskit_proofs": 1, "scope": lengths_of, "proofs": rows, "loops": loops}
+        document["refuted"] = [asdict(one) for one in refuted]
         Path(file).write_text(json.dumps(document, indent=1), encoding="utf-8")
     failed = any(not proof.proved for proof in found) or any(c.findings for c in closed)
     short = every and not everything and ASKED in scopes.values()
@@ -185,20 +191,23 @@ def unasked(asked: list[Target], which: list[int], key_sizes: list[int], found: 
     return out
 
 
-def show_refuted(found: list[Proof], asked: list[Target], console: Console) -> None:
+def show_refuted(found: list[Proof], asked: list[Target], console: Console) -> list[Refuted]:
     """A call that shows what is wrong, and the first wrong step, for the first few targets that are."""
     wrong: dict[tuple[str, str], list[Proof]] = defaultdict(list)
     for proof in found:
         if not proof.proved:
             wrong[proof.function, proof.contract].append(proof)
     if not wrong:
-        return
+        return []
     from aeskit.verify.refuted import explain
 
     shown = [(t, wrong[name]) for t in asked if (name := (t.function, t.promise().name)) in wrong]
-    for target, failed in shown[:EXPLAINED]:
-        for line in explain(target, failed):
-            console.print(f"  {target.function}: {line}", markup=False, highlight=False)
+    refuted = [explain(target, failed) for target, failed in shown[:EXPLAINED]]
+    for (target, _), one in zip(shown, refuted, strict=False):
+        for number, line in enumerate(one.lines()):
+            head = f"  {target.function}: " if number == 0 else "    "
+            console.print(printable(f"{head}{line}"), markup=False, highlight=False, soft_wrap=True)
+    return refuted
 
 
 def show_loops(closed: list[Closed], console: Console) -> None:

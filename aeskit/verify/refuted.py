@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from aeskit.cpu import FEATURES, detect
 from aeskit.machine.errors import MachineError
@@ -11,25 +12,41 @@ from aeskit.verify.proof import Proof, Prover
 from aeskit.verify.proofs import Target, endless
 from aeskit.verify.review import hardware
 from aeskit.verify.review.code import read
-from aeskit.verify.review.counterexample import search
+from aeskit.verify.review.counterexample import Counterexample
 from aeskit.verify.review.model import Cell
+from aeskit.verify.review.search import NoneFound, search
 
 
-def explain(target: Target, proofs: Sequence[Proof]) -> list[str]:
-    """Sentences about the shortest of the failed proofs of one target."""
+@dataclass(frozen=True)
+class Refuted:
+    """What shows that one target is wrong."""
+
+    function: str
+    step: str = ""
+    """The first step that is wrong; empty where none was found."""
+    shown: Counterexample | None = None
+    why_not: str = ""
+    """Why there is no counterexample."""
+
+    def lines(self) -> list[str]:
+        """For a report."""
+        step = [f"first wrong step: {self.step}"] if self.step else []
+        told = [f"no call that shows it was found: {self.why_not}"] if self.why_not else []
+        return [*step, *(self.shown.lines() if self.shown else told)]
+
+
+def explain(target: Target, proofs: Sequence[Proof]) -> Refuted:
+    """About the shortest of the failed proofs of one target."""
     image, contract = target.image(), target.promise()
     proof = min(proofs, key=lambda p: (p.length, p.in_place, p.key_size))
     if endless(proof):
-        return []
-    out = []
-    step = first_step(Prover(image), proof, contract)
-    if step:
-        out.append(f"first wrong step: {step}")
+        return Refuted(target.function)
+    step, shown, why = first_step(Prover(image), proof, contract), None, ""
     cell = Cell(contract.name, 8 * proof.key_size, proof.in_place, proof.length, proof.findings)
     try:
         needed = tuple(name for name in read(image, target.function).features if name in FEATURES)
         _, make, _ = hardware.engine(", ".join(detect().missing(needed)))
-        out += search(image, target.function, [contract], [cell], target.path, make)
-    except (MachineError, ValueError) as error:
-        out.append(f"no counterexample was found: {error}")
-    return out
+        shown = search(image, target, [contract], [cell], make)
+    except (NoneFound, MachineError, ValueError) as error:
+        why = str(error)
+    return Refuted(target.function, step, shown, why)

@@ -24,6 +24,7 @@ from aeskit.machine.run import RELOCATED, Machine
 from aeskit.models.arithmetic import choose
 from aeskit.trace import Finding, Trace
 from aeskit.verify.calls import ARGUMENTS, STARTS, Given, Prepared, prepare
+from aeskit.verify.judge import limit
 from aeskit.verify.proofs import find_contract
 
 ENGINES = ("lanes", "silicon", "emulator")
@@ -187,17 +188,17 @@ def _title(prepared: Prepared) -> str:
 
 def _run(prepared: Prepared, machine: Machine, engine: str) -> tuple[Events, dict[str, bytes]]:
     """The run, and what each buffer holds after it."""
-    symbol = prepared.symbol
+    symbol, most = prepared.symbol, limit(int(prepared.call.length))
     if engine == "lanes":
-        run = events.lanes(machine, symbol)
+        run = events.lanes(machine, symbol, most)
     elif engine == "silicon":
         from aeskit.machine.silicon import Silicon
 
-        run = events.engine(machine, symbol, Silicon)
+        run = events.engine(machine, symbol, Silicon, most)
     elif engine == "emulator":
         from aeskit.machine.bochs.steps import Bochs
 
-        run = events.engine(machine, symbol, Bochs)
+        run = events.engine(machine, symbol, Bochs, most)
     else:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
     return run, {region.name: region.data.tobytes() for region in prepared.regions}

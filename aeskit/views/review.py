@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from aeskit.printed import printable
+from aeskit.verify.review.counterexample import Counterexample
 from aeskit.verify.review.model import (
     FAILS,
     HOLDS,
@@ -66,6 +67,11 @@ def _function(function: FunctionReview, width: int) -> Iterator[str]:
     yield ""
     for line in function.lines:
         yield from _line(line, width)
+    if function.counterexample:
+        yield ""
+        yield f"── counterexample {'─' * (width - 18)}"
+        yield from function.counterexample.table()
+        yield function.counterexample.again()
     if function.matrix:
         yield ""
         yield f"── proofs {'─' * (width - 10)}"
@@ -201,8 +207,24 @@ def _section(function: FunctionReview, number: int = 0) -> str:
 <th scope="col">evidence and caveat</th></tr></thead>
 <tbody>{lines}</tbody>
 </table>
+{_shown(function.counterexample)}
 {_bars(function.matrix)}
 </section>"""
+
+
+def _shown(call: Counterexample | None) -> str:
+    """The call that shows what is wrong, to be copied as it stands."""
+    if call is None:
+        return ""
+    rows = "\n".join(
+        f"<mark>{escape(printable(line))}</mark>" if marked else escape(printable(line))
+        for marked, line in call.rows()
+    )
+    head, again = escape(printable(call.headline())), escape(printable(call.again()))
+    return f"""<h3>One call that shows what is wrong</h3>
+<pre class="call">{head}
+{rows}
+{again}</pre>"""
 
 
 def _row(line: Line) -> str:

@@ -20,6 +20,7 @@ def run(
     key: str | None,
     start: str | None,
     data: str | None,
+    inputs: tuple[str, ...],
     in_place: bool,
     engine: str,
     text: bool,
@@ -38,6 +39,7 @@ def run(
         given_data,
         _hex("start", start),
         in_place,
+        tuple(_named(text) for text in inputs),
     )
     made = trace(target, contract, given, engine, contract_file, include=include, define=define)
     if json_file:
@@ -69,3 +71,11 @@ def _hex(name: str, text: str | None) -> bytes | None:
         return bytes.fromhex(text)
     except ValueError:
         raise ValueError(f"{name} must be hexadecimal, two digits a byte, not {text!r:.40}") from None
+
+
+def _named(text: str) -> tuple[str, bytes]:
+    """``NAME=HEX``."""
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        raise ValueError(f"input must be NAME=HEX, not {text!r:.40}")
+    return name, _hex(f"input {name}", value) or b""

@@ -97,11 +97,12 @@ def test_a_refuted_function_is_shown_by_a_call_and_its_first_wrong_step(tmp_path
     target = Target(str(tmp_path / "xts.S"), "xts_encrypt_aesni_avx", "xts_encrypt_piece")
     found = proofs.prove([target], [16, 17], (16,), workers=1)
     assert [p.length for p in found if not p.proved] == [17]
-    step, call, again = explain(target, [p for p in found if not p.proved])
-    assert "first wrong step: lane 0 of vaesenc" in step
-    assert "counterexample: xts_encrypt_piece, AES-128, 17 bytes, tweak" in call
-    assert "destination: block 0 byte" in call
-    assert again.startswith("again: aeskit step")
+    told = explain(target, [p for p in found if not p.proved])
+    assert "lane 0 of vaesenc" in told.step
+    assert (
+        "counterexample: xts_encrypt_piece, AES-128, 17 bytes: destination: block 0 byte" in told.lines()[1]
+    )
+    assert f"aeskit step {target.path}:xts_encrypt_aesni_avx --contract xts_encrypt_piece" in told.lines()[-1]
 
 
 def test_a_call_of_what_the_file_does_not_define_is_no_counterexample(folder):
@@ -109,7 +110,7 @@ def test_a_call_of_what_the_file_does_not_define_is_no_counterexample(folder):
     done = prove(folder, "right.py", "--key-bits", "128", "--workers", "1")
     told = " ".join(done.output.split())
     assert done.exit_code == 1
-    assert "f: no counterexample was looked for: copy_block is called, but f.S does not define it" in told
+    assert "f: no call that shows it was found: copy_block is called, but f.S does not define it" in told
     assert "counterexample: " not in told
     assert "hardware" not in told
 
@@ -295,7 +296,7 @@ def test_no_call_is_looked_for_behind_the_step_limit(tmp_path):
     target = Target(str(tmp_path / "loop.S"), "f", "ecb_encrypt")
     limit = Proof("f", "ecb_encrypt", 16, 16, False, findings=("more than 9 steps; the run stands at f",))
     assert proofs.endless(limit)
-    assert explain(target, [limit]) == []
+    assert explain(target, [limit]).lines() == []
 
 
 def test_workers_end_with_their_parent(tmp_path):
@@ -386,7 +387,7 @@ def test_a_carry_that_is_lost_once_in_many_counters_is_shown(tmp_path, add):
     status, said = run_prove(f"{tmp_path}/f.S:f", "--contract", "C", "--contract-file", tmp_path / "c.py")
     assert status == 1
     assert "counterexample: counts, AES-128" in said
-    assert re.search(r"counter [0-9a-f]{24}([0-9a-f]{4}ffff|[0-9a-f]{6}ff)\b", said.replace("- ", "-")), said
+    assert re.search(r"counter 0{8} 0{8} 0{8} 0{4}(ffff|00ff) ", said), said
 
 
 def test_an_instruction_that_is_not_known_has_no_counterexample(folder):

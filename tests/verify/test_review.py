@@ -184,9 +184,15 @@ def test_a_wrong_result_comes_with_a_call_that_shows_it():
     found = reviewed("wrong_at_33")
     told = [text for text in found.line("proof").details if text.startswith("counterexample")]
     assert len(told) == 1
-    assert "33 bytes, iv " in told[0]
-    assert ": destination: block 1 byte " in told[0]
-    assert unavailable() or told[0].endswith("; so it is on hardware")
+    assert "33 bytes: destination: block 1 byte " in told[0]
+    assert unavailable() or told[0].endswith("; so it is on this CPU")
+    call = found.counterexample
+    values = {value.name: value.data for value in call.inputs}
+    assert values == {"K1": "00" * 16, "K2": "01" + "00" * 15, "iv": "00" * 16, "data": "00" * 33}
+    assert (call.buffer, call.block, len(call.expected)) == ("destination", 1, 66)
+    assert call.expected[:32] == call.got[:32]
+    assert call.expected[32:64] != call.got[32:64]
+    assert call.command.startswith("aeskit step wrong_at_33.S:wrong_at_33_xts_encrypt --contract")
 
 
 def test_runs_with_other_keys_see_the_branch_as_well():

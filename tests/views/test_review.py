@@ -1,13 +1,30 @@
 """The report as text and as a page: widths, escapes, nothing fetched."""
 
 import re
+from dataclasses import replace
+from html import escape
 
 import pytest
 
+from aeskit.verify.review.counterexample import Counterexample, value
 from aeskit.verify.review.model import FAILS, HOLDS, OPEN, TOLD, Cell, FunctionReview, Line, Promise, Review
 from aeskit.views.review import page, text, verdict
 
 HOSTILE = "<script>alert(1)</script>&\"'"
+
+
+CALL = Counterexample(
+    "f",
+    "xts_first, AES-128, 40 bytes",
+    "destination: block 1 byte 0 is ff, must be 00",
+    "so it is on this CPU",
+    "aeskit step 'two words.S:<f>' --data " + "00" * 40,
+    (value("tweak", bytes(15) + b"\x80"), value("data", bytes(40))),
+    "destination",
+    "00" * 40,
+    "00" * 16 + "ff" + "00" * 23,
+    1,
+)
 
 
 def made(name="xts_encrypt", detail="movups (%rdi),%xmm4", functions=1):
@@ -23,7 +40,7 @@ def made(name="xts_encrypt", detail="movups (%rdi),%xmm4", functions=1):
         for place in (False, True)
         for n in range(16, 49)
     ]
-    function = FunctionReview(name, (Promise("xts_first", "XTS"),), "a guess", True, lines, matrix)
+    function = FunctionReview(name, (Promise("xts_first", "XTS"),), "a guess", True, lines, matrix, CALL)
     return Review(
         f"{name}.S", "0" * 64, "1" * 64, "1.0", "a CPU", [function] * functions, options=(f"-D {name}",)
     )
@@ -32,7 +49,8 @@ def made(name="xts_encrypt", detail="movups (%rdi),%xmm4", functions=1):
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_text_keeps_to_its_columns(width):
     told = text(made(), width)
-    assert max(map(len, told.splitlines())) <= width
+    lines = [line for line in told.splitlines() if not line.startswith("again: ")]  # a command is one line
+    assert max(map(len, lines)) <= width
     assert not any(line.endswith(" ") for line in told.splitlines())
 
 
@@ -88,3 +106,27 @@ def test_a_clean_function_has_nothing_wrong():
         verdict(FunctionReview("f", (Promise("c", "t"),), lines=[Line("a", HOLDS, "b", "c")]))
         == "nothing wrong"
     )
+
+
+def test_the_call_that_shows_a_fault_can_be_copied():
+    shown, html = text(made(), 80), page(made())
+    rows = [line.split() for line in shown.splitlines()]
+    hexed = "00000000"
+    assert ["tweak", hexed, hexed, hexed, "00000080", "only", "bit", "7", "of", "byte", "15"] in rows
+    assert ["data", "40", "bytes,", "all", "zeros"] in rows
+    assert [row for row in rows if row[:1] == ["→"]] == [
+        ["→", "block", "1", first, hexed, hexed, hexed] for first in (hexed, "ff000000")
+    ]
+    assert f"again: {CALL.command}" in shown.splitlines()
+    assert f"again: {escape(CALL.command)}</pre>" in html
+    assert html.count("<mark>") == 2
+    assert made().to_json()["functions"][0]["counterexample"]["inputs"][1]["data"] == "00" * 40
+
+
+def test_of_a_long_buffer_the_rows_about_the_first_difference_are_told():
+    long = replace(CALL, expected="00" * 640, got="00" * 330 + "01" + "00" * 309, block=20)
+    rows = [line for _, line in long.rows()]
+    assert sum("block 20 " in line and line[0] == "→" for line in rows) == 2
+    assert len(rows) == 2 + 2 * (1 + 8 + 1)
+    assert "(blocks 0 to 18 left out)" in rows[2]
+    assert "(and 13 blocks more)" in rows[11]

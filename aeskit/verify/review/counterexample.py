@@ -1,93 +1,100 @@
-"""One call that shows what a proof found, as small as the proofs allow."""
+"""One call that shows a fault, made simple: what goes in, what must come out, what does, the command."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from aeskit.contracts import ANY, Contract
-from aeskit.machine import findings
-from aeskit.machine.errors import MachineError, NotDefined, UnknownInstruction
-from aeskit.machine.loader import Image
-from aeskit.machine.run import Machine
-from aeskit.verify.calls import CARRIES, STARTS, Given, Prepared, prepare
-from aeskit.verify.review.hardware import Hardware, Layout, beside
-from aeskit.verify.review.model import Cell
-from aeskit.verify.review.runs import LIMIT, title
+from aeskit.bits import BLOCK
+from aeskit.verify.simplest import described
 
-TRIES = 48
-"""Starts, then data, that are tried: what hangs on one bit shows in one of two."""
-TRIED = {"start": TRIES, "carry": CARRIES, "data": TRIES}
+ROWS = 8
+"""Blocks of a value that are told; the command and the JSON have all of them."""
 
 
-def search(
-    image: Image, symbol: str, contracts: Sequence[Contract], wrong: Sequence[Cell], file: str, make: Any
-) -> tuple[str, ...]:
-    """The first call of the shortest wrong proof whose bytes are wrong, and the command that repeats it.
+@dataclass(frozen=True)
+class Value:
+    """An input, as hexadecimal."""
 
-    `make` is the engine that must confirm it, or None.
-    """
-    cell = min(wrong, key=lambda cell: (cell.length, cell.in_place, cell.key_bits))
-    contract = next(c for c in contracts if c.name == cell.contract)
-    given = Given(cell.length, cell.key_bits // 8, in_place=cell.in_place)
-    machine = Machine(image)
-    for vary, prepared in _calls(image, symbol, contract, given):
-        try:
-            told = _wrong(prepared, machine)
-        except UnknownInstruction:
-            return ("no counterexample was looked for: the lane machine does not run this instruction",)
-        except NotDefined as error:
-            return (f"no counterexample was looked for: {error}",)
-        if told:
-            return _told(prepared, vary, told, file, make)
-    tried = f"{sum(TRIED.values()) + 1} calls at {cell.length} bytes do not show it"
-    return (f"{tried}: it is rare, or the bytes are equal for a reason that the proof does not see",)
+    name: str
+    data: str
+    told: str = ""
+    """Its shape in words: all zeros, one bit."""
 
 
-def _calls(image: Image, symbol: str, contract: Contract, given: Given) -> Iterator[tuple[str, Prepared]]:
-    yield "", prepare(image, symbol, contract, given)
-    for vary, tries in TRIED.items():
-        for salt in range(tries):
-            try:
-                yield vary, prepare(image, symbol, contract, given, vary, salt)
-            except ValueError:  # a counter that the contract does not allow
-                continue
+@dataclass(frozen=True)
+class Counterexample:
+    """A call whose outcome is not what the contract asks for. Bytes are hexadecimal."""
+
+    function: str
+    call: str
+    """Contract, key size, length and layout."""
+    text: str
+    """What is wrong."""
+    engine: str
+    """What ran it."""
+    command: str
+    """That runs it again, instruction by instruction."""
+    inputs: tuple[Value, ...] = ()
+    buffer: str = ""
+    """The first that does not hold what it must; empty where the call did not come to its end."""
+    expected: str = ""
+    got: str = ""
+    block: int = 0
+    """The first block of the buffer that differs."""
+    calls: int = 0
+    """Calls that were made to find it and to make it small."""
+
+    def headline(self) -> str:
+        """In one line."""
+        return f"counterexample: {self.call}: {self.text}; {self.engine}"
+
+    def again(self) -> str:
+        """The command, as a line of a report."""
+        return f"again: {self.command}"
+
+    def lines(self) -> list[str]:
+        """For a report: a line a block, the first that differs between arrows."""
+        return [self.headline(), *self.table(), self.again()]
+
+    def table(self) -> list[str]:
+        """Inputs and outcome in bytes."""
+        return [text for _, text in self.rows()]
+
+    def rows(self) -> Iterator[tuple[bool, str]]:
+        """(whether it is the block that differs first, the line)."""
+        for value in self.inputs:
+            yield from _blocks(value.name, value.data, value.told)
+        if self.buffer:
+            yield from _blocks("must be", self.expected, self.buffer, self.block)
+            yield from _blocks("is", self.got, self.buffer, self.block)
 
 
-def _wrong(prepared: Prepared, machine: Machine) -> str:
-    prepared.load(machine)
-    try:
-        machine.call(prepared.symbol, LIMIT)
-    except (UnknownInstruction, NotDefined):
-        raise
-    except MachineError as error:
-        return str(error)
-    buffers = {b.name: b for b in prepared.call.buffers if len(b.data) and b.expected is not ANY}
-    found = findings.wrong_bytes(
-        {name: None if b.expected is None else bytes(b.expected) for name, b in buffers.items()},
-        {name: bytes(b.data) for name, b in buffers.items()},
-        {region.name: region.data.tobytes() for region in prepared.regions if region.name in buffers},
-    )
-    return next((finding.text for finding in found), "")
+def _blocks(name: str, data: str, told: str, mark: int = -1) -> Iterator[tuple[bool, str]]:
+    """A line a block; of many, those about the marked one; zeros alone are counted."""
+    if len(data) > 2 * BLOCK and set(data) == {"0"} and mark < 0:
+        yield False, f"  {name:9} {len(data) // 2} bytes, {told}"
+        return
+    blocks = [data[at : at + 2 * BLOCK] for at in range(0, len(data), 2 * BLOCK)] or [""]
+    first = max(0, min(mark - 1, len(blocks) - ROWS)) if len(blocks) > ROWS else 0
+    if first:
+        yield False, f"  {name:9} (blocks 0 to {first - 1} left out)"
+    for number, block in list(enumerate(blocks))[first : first + ROWS]:
+        label = name if number == first and not first else ""
+        place = f"block {number}" if len(blocks) > 1 else ""
+        arrow = "→" if number == mark else " "
+        words = f"  {told}" if told and number == first else ""
+        yield number == mark, f"{arrow} {label:9} {place:8} {_spaced(block)}{words}".rstrip()
+    left = len(blocks) - first - ROWS
+    if left > 0:
+        yield False, f"  {'':9} (and {left} blocks more)"
 
 
-def _told(prepared: Prepared, vary: str, told: str, file: str, make: Any) -> tuple[str, ...]:
-    call, contract = prepared.call, prepared.contract
-    chosen = {name: prepared.inputs.used[name] for name in STARTS if name in prepared.inputs.used}
-    given = "".join(f", {name} {data.hex()}" for name, data in chosen.items())
-    text = f"counterexample: {title(contract, call.length, call.key_size, call.in_place)}{given}: {told}"
-    size = f" --bytes {call.length}" if contract.has_length else ""
-    command = f"aeskit step {file}:{prepared.symbol} --contract {contract.name}{size}"
-    command += f" --key-bits {8 * call.key_size}"
-    command += " --in-place" * call.in_place + "".join(f" --start {data.hex()}" for data in chosen.values())
-    command += f" --data {prepared.inputs.used['data'].hex()}" if vary == "data" else ""
-    return (f"{text}{_confirmed(prepared, make)}", f"again: {command}")
+def _spaced(block: str) -> str:
+    """Four groups of four bytes."""
+    return " ".join(block[at : at + 8] for at in range(0, len(block), 8))
 
 
-def _confirmed(prepared: Prepared, make: Any) -> str:
-    if make is None:
-        return ""
-    out = Hardware()
-    beside(out, replace(prepared), Layout("as it is", lambda buffer, start: start + 64), make)
-    return f"; {'so it is' if out.findings else 'it is not so'} on hardware"
+def value(name: str, data: bytes) -> Value:
+    """An input with its shape in words."""
+    return Value(name, data.hex(), described(data))

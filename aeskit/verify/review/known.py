@@ -9,6 +9,7 @@ from aeskit.contracts import Contract
 from aeskit.verify.every_length import Closed
 from aeskit.verify.proof import Proof
 from aeskit.verify.review.code import Code
+from aeskit.verify.review.counterexample import Counterexample
 from aeskit.verify.review.hardware import Hardware
 from aeskit.verify.review.model import Cell
 from aeskit.verify.review.runs import Runs
@@ -33,8 +34,9 @@ class Known:
     stand_ins: Sequence[str] = ()
     """Functions of others that were called and not defined."""
     hardware: Hardware = field(default_factory=Hardware)
-    counterexample: tuple[str, ...] = ()
-    """One call that shows a wrong result, and the command that shows it again."""
+    counterexample: Counterexample | None = None
+    no_counterexample: str = ""
+    """Why there is none of a wrong result."""
     declared: tuple[str, ...] | None = None
     declared_by: str = ""
     narrow: bool = False

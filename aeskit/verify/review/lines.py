@@ -69,7 +69,9 @@ def _proof(known: Known) -> Line:
         said = known.runs.of("result")
         if not wrong and all(one.call in known.runs.cleaned for one in said):
             text += "; it is with clean upper halves of 32-bit arguments"
-        details = (*proved.details(wrong, "result"), *known.counterexample, *runs)
+        shown, why = known.counterexample, known.no_counterexample
+        call = (shown.headline(),) if shown else (why,) if why else ()
+        details = (*proved.details(wrong, "result"), *call, *runs)
         return Line(topic, FAILS, text, evidence, PROOF_CAVEAT, details)
     if not stopped:
         text = "the result is the model's, for every key, tweak and IV, and all data of these lengths"

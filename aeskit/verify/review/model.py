@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from aeskit.verify.review.counterexample import Counterexample
+
 VERSION = 1
 """Of the JSON."""
 
@@ -66,6 +68,8 @@ class FunctionReview:
     guessed: bool = False
     lines: list[Line] = field(default_factory=list)
     matrix: list[Cell] = field(default_factory=list)
+    counterexample: Counterexample | None = None
+    """A call whose result is wrong, if a proof failed and one was found."""
 
     @property
     def failed(self) -> list[Line]:

@@ -20,11 +20,11 @@ from aeskit.verify.proof import Proof
 from aeskit.verify.proofs import Target, find_contract
 from aeskit.verify.review import code as static
 from aeskit.verify.review import hardware, pieces, proved, runs
-from aeskit.verify.review.counterexample import search
 from aeskit.verify.review.guess import Guess, guess
 from aeskit.verify.review.known import Known
 from aeskit.verify.review.lines import lines, narrow
-from aeskit.verify.review.model import FunctionReview, Promise, Review
+from aeskit.verify.review.model import Cell, FunctionReview, Promise, Review
+from aeskit.verify.review.search import NoneFound, search
 
 LENGTHS = (*range(97), 111, 112, 113, 127, 128, 129, 143, 144, 159, 160, 255, 256, 257, 511, 512, 513)
 """Proved by default, as far as the contract allows them."""
@@ -138,7 +138,7 @@ def _function(image: Image, name: str, found: Guess, wanted: Wanted, told: Told)
         _run(known, image, name, wanted, told)
         known.code = static.read(image, name, known.runs.ran)
         _hardware(known, image, name, wanted, told)
-    out.matrix, out.lines = known.matrix, lines(known)
+    out.matrix, out.lines, out.counterexample = known.matrix, lines(known), known.counterexample
     return out
 
 
@@ -221,8 +221,7 @@ def _hardware(known: Known, image: Image, name: str, wanted: Wanted, told: Told)
     label, make, why = _engine(known)
     wrong = proved.of(known.matrix, "result")
     if wrong:
-        file = Path(wanted.path).name
-        known.counterexample = search(image, name, known.promises, wrong, file, make)
+        _refute(known, image, name, wrong, wanted, make)
     if not wanted.on_hardware:
         known.hardware.missing = "no length was asked for"
         return
@@ -247,6 +246,18 @@ def _hardware(known: Known, image: Image, name: str, wanted: Wanted, told: Told)
     except MachineError as error:
         known.hardware.missing = str(error)
     known.hardware.missing = known.hardware.missing or why
+
+
+def _refute(known: Known, image: Image, name: str, wrong: Sequence[Cell], wanted: Wanted, make: Any) -> None:
+    """One call that shows what is wrong; files are named without folders, as the report is sent to others."""
+    file = Path(wanted.contract_file).name if wanted.contracts else ""
+    cell = min(wrong, key=lambda cell: (cell.length, cell.in_place, cell.key_bits))
+    variable, folders = wanted.variable(cell.contract), tuple(Path(path).name for path in wanted.include)
+    target = Target(Path(wanted.path).name, name, variable, folders, wanted.define, file)
+    try:
+        known.counterexample = search(image, target, known.promises, [cell], make)
+    except (NoneFound, MachineError, ValueError) as error:
+        known.no_counterexample = f"no call that shows it was found: {error}"
 
 
 def _engine(known: Known) -> tuple[str, Any, str]:

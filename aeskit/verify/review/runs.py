@@ -145,7 +145,7 @@ def _one(out: Runs, prepared: Prepared, machine: Machine, compared: int) -> None
     follow(out.unwind, run)
     _stack(out, run, machine)
     _aligned(out, run, machine)
-    for kind, finding in _findings(prepared, machine, run):
+    for kind, finding in observed(prepared, machine, run):
         where = "" if finding.step is None else run.events[finding.step].instruction.where()
         out.said.append(Said(kind, finding.text, text, where))
     if not run.problem:
@@ -156,7 +156,8 @@ def _one(out: Runs, prepared: Prepared, machine: Machine, compared: int) -> None
         out.said += _upper(out, prepared, machine, run, text)
 
 
-def _findings(prepared: Prepared, machine: Machine, run: Events) -> Iterator[tuple[str, Finding]]:
+def observed(prepared: Prepared, machine: Machine, run: Events) -> Iterator[tuple[str, Finding]]:
+    """What one run in the lane machine tells by itself: kinds as `Said` has them."""
     buffers = {region.name for region in prepared.regions}
     others = [r for r in machine.memory.regions if r is not machine.stack and r.name not in buffers]
     regions = [*prepared.regions, *others]
