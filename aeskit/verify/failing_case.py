@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from aeskit.contracts import Contract
-from aeskit.machine.counters import Choose, Impossible, Split
 from aeskit.machine.errors import MachineError
-from aeskit.verify.proof import Assumption, Proof, Prover
+from aeskit.machine.splits import Choose, Impossible, Split
+from aeskit.verify.assumption import Assumption, Choices
+from aeskit.verify.proof import Proof, Prover
 
 MOST = 512
 """Cases that are looked at."""
@@ -19,8 +20,8 @@ Bytes = dict[str, dict[int, tuple[int, int]]]
 
 def failing_case(prover: Prover, proof: Proof, contract: Contract) -> Assumption | None:
     """What the first case assumes that is not as it must be; None where none was found."""
-    choices = prover._choices.setdefault((proof.function, contract.name), [])
-    todo = Assumption().chosen(choices)
+    choices = prover.choices.setdefault((proof.function, contract.name), Choices())
+    todo = choices.cases(Assumption())
     for _ in range(MOST):
         if not todo:
             return None
@@ -32,8 +33,8 @@ def failing_case(prover: Prover, proof: Proof, contract: Contract) -> Assumption
         except Split as split:
             todo += assumption.halves(split)
         except Choose as choice:
-            choices.append((choice.name, choice.index, choice.mask))
-            todo = Assumption().chosen(choices)
+            choices.hear(choice)
+            todo = choices.cases(Assumption())
         except Impossible:
             continue
         except MachineError:
@@ -48,7 +49,7 @@ def hints(
 
     They are hints and no more: counters that overlap may ask for different values of one byte.
     """
-    if assumption is None or not (assumption.intervals or assumption.bits):
+    if assumption is None or assumption == Assumption():
         return
     for end in (0, 1):
         wanted: Bytes = {}
@@ -57,6 +58,8 @@ def hints(
                 _put(prover, word, interval[end], wanted)
         for name, index, mask, value in assumption.bits:
             _note(wanted, name, index, mask, value)
+        for (name, index, mask), numbers in assumption.indices:
+            _note(wanted, name, index, mask, _spread(numbers[end], mask))
         yield {name: _with(drawn[name], places) for name, places in wanted.items() if name in drawn}
 
 
@@ -74,6 +77,12 @@ def _put(prover: Prover, word: Any, value: int, wanted: Bytes) -> None:
 def _note(wanted: Bytes, name: str, index: int, mask: int, value: int) -> None:
     known, before = wanted.setdefault(name, {}).get(index, (0, 0))
     wanted[name][index] = (known | mask, before & ~mask | value & mask)
+
+
+def _spread(number: int, mask: int) -> int:
+    """The bits of a number at the places of a mask."""
+    places = [bit for bit in range(8) if mask >> bit & 1]
+    return sum((number >> n & 1) << bit for n, bit in enumerate(places))
 
 
 def _with(data: bytes, places: dict[int, tuple[int, int]]) -> bytes:
