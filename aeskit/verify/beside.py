@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from aeskit.contracts import Contract
 from aeskit.machine.loader import Image
 from aeskit.machine.lockstep import Lockstep, lockstep
 from aeskit.machine.silicon import Silicon
+from aeskit.verify import pool
 from aeskit.verify.calls import Given, prepare
-from aeskit.verify.proofs import Target, end, follow
+from aeskit.verify.proofs import Target
 
 ENGINES = ("auto", "silicon", "emulator")
 
@@ -93,10 +93,9 @@ def _image(target: Target) -> Image:
 
 
 def every(jobs: list[tuple[Target, tuple[int, ...]]], engine: str, workers: int | None) -> Iterator[Beside]:
-    """Run them all in processes, by default one a core; in the order in which they end."""
-    pool = ProcessPoolExecutor(workers, initializer=follow)
-    try:
-        for done in as_completed([pool.submit(run, target, lengths, engine) for target, lengths in jobs]):
-            yield done.result()
-    finally:
-        end(pool)
+    """Run them all on `workers` processes, by default one a core; in the order in which they end."""
+    return pool.each(partial(_job, engine), jobs, workers)
+
+
+def _job(engine: str, job: tuple[Target, tuple[int, ...]]) -> Beside:
+    return run(*job, engine)

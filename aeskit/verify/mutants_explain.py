@@ -1,7 +1,6 @@
 """Why a mutant that every proof passes makes no difference: what both codes, side by side, have shown.
 
-Over GF(2) that holds for all inputs of the calls that were made. Code that no proof can follow is run in
-numbers: that tells where a difference begins and ends in those runs.
+Over GF(2) that holds for all inputs of the calls that were made.
 """
 
 from __future__ import annotations
@@ -10,17 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aeskit.contracts import Contract
-from aeskit.machine.errors import MachineError
-from aeskit.machine.loader import Image
-from aeskit.machine.run import Machine
-from aeskit.verify.mutants_beside import Seen
-from aeskit.verify.mutants_levels import Verdict
-from aeskit.verify.mutants_make import Mutant, patched
-from aeskit.verify.mutants_reach import STEPS, Reach, call
-
-RUNS = 12
-"""Runs compared: the shortest lengths of classes that reach the instruction, spread over them."""
+from aeskit.verify.mutants_make import Mutant
+from aeskit.verify.mutants_states import Seen
 
 UNREACHED = "not reached"
 SAME = "same result"
@@ -28,6 +18,7 @@ FLAGS = "flags unused"
 UNREAD = "overwritten or left unread"
 ABSORBED = "difference discarded"
 PATH = "another path"
+ANYTHING = "any result would do"
 OUTSIDE = "outside the proof"
 UNKNOWN = "not known"
 REASONS = {
@@ -37,6 +28,7 @@ REASONS = {
     UNREAD: "what differs is overwritten before it is read, or left where no caller may rely on it",
     ABSORBED: "what differs is read, but by instructions that discard the bits that differ",
     PATH: "a branch goes the other way, and both ways compute the same",
+    ANYTHING: "the proof cannot follow it, but with any value where it cannot everything comes out right",
     OUTSIDE: "the results are right; the verification kills it for what the proof does not look at",
     UNKNOWN: "no reason was found",
 }
@@ -57,14 +49,28 @@ class Reason:
 
 def reason(mutant: Mutant, seen: Iterable[Seen]) -> Reason:
     """The reason that covers all pairs of runs that were compared as long as anything differed."""
-    told = [one for one in seen if one.whole or one.parted]
-    return _reason(mutant, told) if told else Reason(UNKNOWN, "no run was compared to its end")
+    told = [one for one in seen if one.whole or one.parted or one.unfollowed]
+    if not told:
+        return Reason(UNKNOWN, "no run was compared to its end")
+    kinds = Counter(_kind(run) for run in told)
+    if UNKNOWN in kinds:
+        return Reason(UNKNOWN, "a run did not come to the instruction")
+    order = (ANYTHING, PATH, ABSORBED, UNREAD, FLAGS, SAME)
+    kind = next(name for name in order if name in kinds)
+    return Reason(kind, _TEXTS[kind](mutant, [run for run in told if _kind(run) == kind]))
+
+
+def refused(finding: str) -> Reason:
+    """Of a mutant that no proof can follow and nothing kills."""
+    return Reason(UNKNOWN, f"no proof can follow it ({finding.partition(': ')[2]}), and nothing kills it")
 
 
 def _kind(seen: Seen) -> str:
     """The reason that one pair of runs alone would give."""
     if not seen.visits:
         return UNKNOWN
+    if seen.unfollowed:
+        return ANYTHING
     if seen.parted:
         return PATH
     if not seen.differed:
@@ -72,70 +78,6 @@ def _kind(seen: Seen) -> str:
     if seen.readers:
         return ABSORBED
     return FLAGS if set(seen.differed) == {"flags"} else UNREAD
-
-
-def explain(image: Image, mutant: Mutant, function: str, promises: list[Contract], reach: Reach) -> Reason:
-    """The reason that runs in numbers show: for code that no proof can follow.
-
-    UNKNOWN, with what was seen, where none covers every run.
-    """
-    every = reach.of(mutant.address)
-    if not every:
-        return Reason(UNREACHED, REASONS[UNREACHED])
-    changed, seen = patched(image, mutant), []
-    for number in range(0, len(every), -(-len(every) // RUNS)):
-        lengths, kinds = every[number]
-        kind = kinds[number % len(kinds)]
-        prepared = call(image, function, promises[kind.target], lengths[0], kind.key_size)
-        other = call(changed, function, promises[kind.target], lengths[0], kind.key_size)
-        try:
-            seen.append(compare(prepared.machine(), other.machine(), function, mutant.address))
-        except MachineError as error:
-            return Reason(UNKNOWN, str(error))
-    return _reason(mutant, seen)
-
-
-def followed(reason: Reason, proof: Verdict) -> Reason:
-    """The reason, or UNKNOWN where it needs a proof and none could follow the code.
-
-    Without one it is enough that nothing reads what differs: where a run goes depends on no secret.
-    """
-    if not proof.refused:
-        return reason
-    why = proof.finding.partition(": ")[2]
-    if reason.kind in (UNREACHED, SAME, FLAGS, UNREAD):
-        return Reason(reason.kind, f"{reason.text}; the proof stops at it: {why}")
-    return Reason(UNKNOWN, f"no proof can follow it ({why}), and nothing kills it; seen: {reason.text}")
-
-
-def compare(one: Machine, other: Machine, function: str, address: int) -> Seen:
-    """Run two codes side by side from the same state until they part or return; MachineError if one stops."""
-    seen = Seen()
-    one.start(function)
-    other.start(function)
-    one.resume(STEPS, until=lambda rip: rip == address)
-    other.resume(STEPS, until=lambda rip: rip == address)
-    _side_by_side(one, other, address, seen)
-    one.resume(STEPS)
-    other.resume(STEPS)
-    seen.steps = one.steps, other.steps
-    return seen
-
-
-def _side_by_side(one: Machine, other: Machine, address: int, seen: Seen) -> None:
-    while not one.finished:
-        if not seen.step(one, other, address):
-            return
-    seen.whole = True
-
-
-def _reason(mutant: Mutant, seen: list[Seen]) -> Reason:
-    kinds = Counter(_kind(run) for run in seen)
-    if UNKNOWN in kinds:
-        return Reason(UNKNOWN, "a run did not come to the instruction")
-    order = (PATH, ABSORBED, UNREAD, FLAGS, SAME)
-    kind = next(name for name in order if name in kinds)
-    return Reason(kind, _TEXTS[kind](mutant, [run for run in seen if _kind(run) == kind]))
 
 
 _SAME = {
@@ -183,8 +125,22 @@ def _path(mutant: Mutant, seen: list[Seen]) -> str:
     return f"{parted} goes the other way: {shown}; the results are the same"
 
 
-def _union(names: object) -> dict[str, None]:
-    return {name: None for group in names for name in group}  # type: ignore[attr-defined]
+def _anything(mutant: Mutant, seen: list[Seen]) -> str:
+    what = ", ".join(_union(run.unfollowed for run in seen))
+    text = f"any value will do for what is not followed of {what}"
+    rests = " and ".join(_union(run.rests for run in seen))
+    return f"{text}; this rests on: {rests}" if rests else text
 
 
-_TEXTS = {PATH: _path, ABSORBED: _absorbed, UNREAD: _unread, FLAGS: _flags, SAME: _same}
+def _union(groups: Iterable[Iterable[str]]) -> dict[str, None]:
+    return {name: None for group in groups for name in group}
+
+
+_TEXTS = {
+    ANYTHING: _anything,
+    PATH: _path,
+    ABSORBED: _absorbed,
+    UNREAD: _unread,
+    FLAGS: _flags,
+    SAME: _same,
+}

@@ -6,18 +6,19 @@ length. A mutant that a call finds wrong meets no further one.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from aeskit.verify import proofs
-from aeskit.verify.mutants_beside import Given, Pair, Seen, Told
+from aeskit.verify import pool
+from aeskit.verify.mutants_beside import Given, Pair, Told
 from aeskit.verify.mutants_levels import Verdict
 from aeskit.verify.mutants_make import Mutant
 from aeskit.verify.mutants_reach import Kind, Reach
+from aeskit.verify.mutants_states import Seen
 from aeskit.verify.proofs import Target
 
 REFUSALS = 8
@@ -30,8 +31,6 @@ TOGETHER = 4
 Spent = dict[int, float]
 """CPU seconds by process."""
 
-context = multiprocessing.get_context("forkserver")
-
 
 @dataclass
 class Proved:
@@ -41,16 +40,18 @@ class Proved:
     checks: int = 0
     finding: str = ""
     refusals: list[str] = field(default_factory=list)
+    covered: list[str] = field(default_factory=list)
+    """Of calls that no proof can follow, and that are right with any value where it cannot."""
     seen: list[Seen] = field(default_factory=list)
 
     def hear(self, told: Told) -> None:
         """One more call."""
         self.checks += 1
         if told.refused:
-            self.refusals.append(told.finding)
+            (self.covered if told.covered else self.refusals).append(told.finding)
         elif told.finding:
             self.finding = self.finding or told.finding
-        self.seen.append(told.seen)
+        self.seen += told.seen
 
     @property
     def decided(self) -> bool:
@@ -60,9 +61,10 @@ class Proved:
     @property
     def verdict(self) -> Verdict:
         """As a level says it."""
-        if self.finding or not self.refusals:
+        refused = self.refusals + self.covered
+        if self.finding or not refused:
             return Verdict(self.finding, self.checks)
-        return Verdict(self.refusals[0], self.checks, refused=True)
+        return Verdict(refused[0], self.checks, refused=True)
 
 
 def first(reach: Reach) -> list[Given]:
@@ -157,18 +159,18 @@ class _Workers:
     """Processes with a `Pair` each; with one worker this process, without another."""
 
     def __init__(self, targets: tuple[Target, ...], workers: int | None, spent: Spent) -> None:
-        self.targets, self.count, self.spent = targets, workers or os.cpu_count() or 1, spent
+        self.targets, self.count, self.spent = targets, pool.cores(workers), spent
         self._pool: ProcessPoolExecutor | None = None
+        self._ends = ExitStack()
 
     def __enter__(self) -> _Workers:
         if self.count > 1:
-            self._pool = ProcessPoolExecutor(self.count, context, proofs.follow)
+            self._pool = self._ends.enter_context(pool.processes(self.count))
+        self._ends.callback(_PAIRS.clear)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool:
-            proofs.end(self._pool)
-        _PAIRS.clear()
+        self._ends.close()
 
     def submit(
         self, calls: tuple[Given, ...], mutants: tuple[Mutant, ...], whole: frozenset[Mutant]
@@ -198,6 +200,6 @@ def work(
     for given in calls:
         made = list(pair.run(given, left, whole))
         out += made
-        wrong = {mutant for mutant, told in made if told.finding and not told.refused}
+        wrong = {mutant for mutant, told in made if told.wrong}
         left = [mutant for mutant in left if mutant not in wrong]
     return out, os.getpid(), time.process_time()

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
-import os
 import re
 import runpy
-import signal
-import threading
 import traceback
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from aeskit import contracts
 from aeskit.contracts import Call, Contract
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image, load
 from aeskit.machine.splits import Choose, Impossible, Split
-from aeskit.verify import proof_cache
+from aeskit.verify import pool, proof_cache
 from aeskit.verify.every_length import Closed, EveryLength
 from aeskit.verify.proof import Proof, Prover
-
-T = TypeVar("T")
 
 CHUNK = 256
 """Lengths that a worker takes at a time, of one function and key size: what they share is computed once."""
@@ -224,7 +217,7 @@ def prove(
     found = {asked: known[asked] for asked in every if asked in known}
     pieces = [replace(job, skip=frozenset(found), patient=patient) for job in pieces]
     told(len(found), len(every))
-    with closing(_run(work, [p for p in pieces if next(p.proofs(), None)], workers)) as outcomes:
+    with closing(pool.each(work, [p for p in pieces if next(p.proofs(), None)], workers)) as outcomes:
         for proofs in outcomes:
             new = {name(proof): proof for proof in proofs}
             found |= new
@@ -265,7 +258,7 @@ def close(
                 of_function.setdefault((target.function, size), []).append(target)
     found = {loop: known[loop] for loop in every if loop in known}
     pieces = [Job(tuple(group), (), size, code=code) for (_, size), group in of_function.items()]
-    with closing(_run(close_job, pieces, workers)) as outcomes:
+    with closing(pool.each(close_job, pieces, workers)) as outcomes:
         for closed in outcomes:
             found |= {(c.function, c.contract, c.key_size, c.in_place): c for c in closed}
             if cache:
@@ -301,44 +294,6 @@ def close_job(job: Job) -> list[Closed]:
             if job.key_size in contract.key_sizes:
                 out.append(EveryLength(prover, target.function, contract, job.key_size, in_place).close())
     return out
-
-
-def _run(task: Callable[[Job], list[T]], pieces: list[Job], workers: int | None) -> Generator[list[T]]:
-    count = min(workers or os.cpu_count() or 1, len(pieces))
-    if count <= 1:
-        yield from map(task, pieces)
-        return
-    pool = ProcessPoolExecutor(count, initializer=follow)
-    try:
-        waiting: set[Future[list[T]]] = {pool.submit(task, piece) for piece in pieces}
-        while waiting:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
-    except BaseException:  # Ctrl-C too
-        end(pool)
-        raise
-    pool.shutdown()
-
-
-def end(pool: ProcessPoolExecutor) -> None:
-    """End its processes; what they are at is not waited for."""
-    for process in list((pool._processes or {}).values()):
-        process.terminate()
-    pool.shutdown(wait=False, cancel_futures=True)
-
-
-def follow() -> None:
-    """A worker leaves Ctrl-C to its parent, and ends when its parent has, however that was."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 _PROVERS: dict[str, Prover] = {}

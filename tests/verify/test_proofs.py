@@ -2,9 +2,6 @@
 
 import json
 import re
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -297,21 +294,6 @@ def test_no_call_is_looked_for_behind_the_step_limit(tmp_path):
     limit = Proof("f", "ecb_encrypt", 16, 16, False, findings=("more than 9 steps; the run stands at f",))
     assert proofs.endless(limit)
     assert explain(target, [limit]).lines() == []
-
-
-def test_workers_end_with_their_parent(tmp_path):
-    script = (
-        "import os, time\nfrom aeskit.verify import proofs\n"
-        "def sleep(job):\n    os.write(1, b'up ')\n    time.sleep(60)\n    return []\n"
-        "job = proofs.Job((), (), 16)\nlist(proofs._run(sleep, [job, job], 2))\n"
-    )
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
-        with subprocess.Popen(
-            [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as run:
-            assert run.stdout.read(6) == b"up up "
-            run.send_signal(number)
-            run.communicate(timeout=15)  # until every worker has let go of the pipe
 
 
 RARE = """

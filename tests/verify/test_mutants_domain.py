@@ -1,0 +1,128 @@
+"""Mutants that the proof cannot follow: explained only where any value in place of what it cannot will do."""
+
+import pytest
+
+from aeskit.verify import mutants, mutants_make, mutants_reach
+from aeskit.verify.mutants_domain import RESTS
+from aeskit.verify.mutants_explain import ANYTHING, UNKNOWN
+from aeskit.verify.proofs import Target
+
+CONTRACT = """
+from aeskit.contracts import Contract
+
+def setup(call):
+    key, block = call.unknown("key", 16), call.unknown("block", 16)
+    target = call.writable("block", block)
+    call.arguments(call.readable("key", key), target, {number})
+    call.must(target, {must})
+
+MINE = Contract("mine", "what this test needs", setup, key_sizes=(16,), has_length=False)
+"""
+
+ADDRESS = """
+    movdqu (%rdi), %xmm0
+    or %rsi, %rdx
+    {jump} 1f
+    movdqu (%rsi), %xmm1
+    pxor %xmm0, %xmm1
+    movdqu %xmm1, (%rsi)
+1:  ret
+"""
+"""rsi is the address of the block, rdx a number: their OR is never 0."""
+
+HALF = """
+    movdqu (%rsi), %xmm0
+    movdqu (%rdi), %xmm1
+    pxor %xmm1, %xmm0
+    movdqa %xmm0, %xmm2
+    pslldq $8, %xmm2
+    pxor %xmm2, %xmm0
+    movq %xmm0, (%rsi)
+    ret
+"""
+"""The second pxor changes the upper half alone, which is not stored."""
+
+CARRY = """
+    movdqu (%rdi), %xmm0
+    xor %eax, %eax
+    movq (%rsi), %rcx
+    add %rcx, %rcx
+    add $0, %eax
+    movdqu (%rsi), %xmm1
+    pxor %xmm0, %xmm1
+    movdqu %xmm1, (%rsi)
+    ret
+"""
+"""rax is a number that nobody reads; with ADC it takes in a bit of the block."""
+
+
+def outcomes(folder, body, number=7, must="call.a.xor(block, key)"):
+    """What becomes of every mutant, by what it was and what it became."""
+    (folder / "f.S").write_text(f".globl f\n.type f, @function\nf:{body}.size f, .-f\n")
+    (folder / "mine.py").write_text(CONTRACT.format(number=number, must=must))
+    target = Target(str(folder / "f.S"), "f", "MINE", contract_file=str(folder / "mine.py"))
+    job = mutants.Job((target,), mutants_reach.measure((target,), [0]))
+    made = mutants_make.every(target.image(), "f").mutants
+    return {(o.mutant.before, o.mutant.after): o for o in mutants.run(job, made, workers=1)}
+
+
+@pytest.mark.parametrize("after", ["sub", "sbb", "xor"])
+@pytest.mark.parametrize("number", [0, 15, 4095])
+def test_a_number_below_every_address_is_not_equal_to_one(tmp_path, number, after):
+    found = outcomes(tmp_path, ADDRESS.format(jump="jz"), number)["or %rsi,%rdx", f"{after} %rsi,%rdx"]
+    assert found.refused
+    assert found.reason.kind == ANYTHING
+    assert RESTS in found.reason.text
+    assert f"{after} %rsi,%rdx" in found.reason.text
+
+
+@pytest.mark.parametrize("after", ["sub", "sbb", "xor"])
+@pytest.mark.parametrize("number", [4096, 0x1234_5678])
+def test_a_number_that_an_address_may_be_is_not_explained(tmp_path, number, after):
+    found = outcomes(tmp_path, ADDRESS.format(jump="jz"), number)["or %rsi,%rdx", f"{after} %rsi,%rdx"]
+    assert found.killed_by_proof or found.reason.kind == UNKNOWN
+
+
+@pytest.mark.parametrize("after", ["sub", "sbb"])
+def test_a_borrow_that_an_address_makes_goes_the_other_way(tmp_path, after):
+    """7 − address borrows for every address; OR never does."""
+    found = outcomes(tmp_path, ADDRESS.format(jump="jb"))["or %rsi,%rdx", f"{after} %rsi,%rdx"]
+    assert found.killed_by_proof or found.reason.kind == UNKNOWN
+
+
+def test_a_flag_that_hangs_on_where_the_buffer_lies_explains_nothing(tmp_path):
+    found = outcomes(tmp_path, ADDRESS.format(jump="jo"))["or %rsi,%rdx", "sub %rsi,%rdx"]
+    assert found.killed_by_proof or found.reason.kind == UNKNOWN
+
+
+@pytest.fixture(scope="module")
+def half(tmp_path_factory):
+    must = "call.a.join(call.a.xor(block, key)[:8], block[8:])"
+    return outcomes(tmp_path_factory.mktemp("half"), HALF, must=must)
+
+
+def test_a_product_of_unknown_bits_that_nobody_reads_is_explained(half):
+    found = half["pxor %xmm2,%xmm0", "por %xmm2,%xmm0"]
+    assert found.refused
+    assert (found.reason.kind, "por %xmm2,%xmm0" in found.reason.text) == (ANYTHING, True)
+    assert RESTS not in found.reason.text
+
+
+def test_one_that_is_stored_is_not(half):
+    found = half["pxor %xmm1,%xmm0", "por %xmm1,%xmm0"]
+    assert found.refused
+    assert found.reason.kind == UNKNOWN
+    assert "product of two unknown bits" in found.reason.text
+
+
+def test_an_unknown_carry_in_what_nobody_reads_is_explained(tmp_path):
+    found = outcomes(tmp_path, CARRY)["add $0,%eax", "adc $0,%eax"]
+    assert found.survived
+    assert found.reason.known
+
+
+def test_what_the_proof_follows_is_judged_without_any_of_this(half):
+    """No value is put in place of one that is known: what changes a result is killed."""
+    assert half["pxor %xmm1,%xmm0", "pxor %xmm0,%xmm0"].killed_by_proof
+    assert half["pslldq $8,%xmm2", "pslldq $0,%xmm2"].killed_by_proof
+    assert not half["pxor %xmm1,%xmm0", "pxor %xmm0,%xmm0"].refused
