@@ -218,8 +218,10 @@ static const uint8_t *shared_at(const struct silicon_memory *m, uint64_t address
     return NULL;
 }
 
+/* Operand and address size, repeats, segments, REX. */
 static int is_prefix(uint8_t byte) {
-    return byte == 0x66 || byte == 0x67 || byte == 0xF2 || byte == 0xF3 || (byte & 0xF0) == 0x40;
+    return (byte >= 0x64 && byte <= 0x67) || byte == 0xF2 || byte == 0xF3 || (byte & 0xF0) == 0x40
+        || (byte & 0xE7) == 0x26;
 }
 
 /* Whether the instruction there is a string instruction with a rep prefix, which traps after each iteration. */

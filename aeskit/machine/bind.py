@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from aeskit.machine import arithmetic, crypto, implied, logic, masks, moves, scalar, shifts, shuffles  # noqa: F401  (they fill the table)
 from aeskit.machine import decode as d
-from aeskit.machine.flow import SPECIAL, conditional
+from aeskit.machine.errors import UnknownInstruction
+from aeskit.machine.flow import SPECIAL, conditional, prefixed
 from aeskit.machine.operands import Binder, sources
 from aeskit.machine.semantics import SCALARS, Entry, Scalar, immediate, lookup, unknown
 
@@ -40,8 +41,25 @@ def _leaving(b: Binder, execute: Execute, left: tuple[tuple[str, Any], ...]) -> 
     return leave
 
 
+def _check_repeat(instruction: d.Instruction) -> None:
+    """Refuse F2 and F3 where they are reserved (SDM volume 2, 2.1.1): there each CPU does as it likes.
+
+    F3 repeats a string instruction, and makes ret two bytes long (AMD's guides for family 10h and later);
+    F2 before a branch is BND.
+    """
+    name, prefix = instruction.mnemonic, instruction.prefix
+    both = instruction.encoding == "legacy" and prefixed(instruction, 0xF2) and prefixed(instruction, 0xF3)
+    strings, branches = ("movs", "stos", "ret"), name[0] == "j" or name in ("call", "ret")
+    if both or (prefix and not (name[:4] in strings if prefix == "rep" else branches)):
+        told = "rep and repne are" if both else f"{prefix} is"
+        raise UnknownInstruction(
+            f"{told} reserved before {name} (SDM volume 2, 2.1.1): {instruction.where()}"
+        )
+
+
 def _bind(binder: Binder) -> Execute:
     instruction, name = binder.ins, binder.ins.mnemonic
+    _check_repeat(instruction)
     if name in SPECIAL and (name != "movsd" or not _vector(instruction)):
         return SPECIAL[name](binder)
     entry = lookup(instruction)

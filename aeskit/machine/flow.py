@@ -45,10 +45,11 @@ def special(*names: str) -> Callable[[Callable[[Binder], Execute]], Callable[[Bi
     return enter
 
 
-_PREFIXES = b"\x26\x2e\x36\x3e\x64\x65\x66\x67\xf2\xf3"
+_PREFIXES = b"\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3" + bytes(range(0x40, 0x50))
+"""Legacy prefixes, and REX, which may stand among them and counts for nothing there (SDM volume 2, 2.2.1)."""
 
 
-def _prefixed(instruction: d.Instruction, prefix: int) -> bool:
+def prefixed(instruction: d.Instruction, prefix: int) -> bool:
     """Whether a legacy prefix is among those before the opcode."""
     code = instruction.code
     return prefix in code[: len(code) - len(code.lstrip(_PREFIXES))]
@@ -59,7 +60,7 @@ def _full_size(*names: str) -> Callable[[Callable[[Binder], Execute]], Callable[
 
     def enter(make: Callable[[Binder], Execute]) -> Callable[[Binder], Execute]:
         def checked(b: Binder) -> Execute:
-            if _prefixed(b.ins, 0x66):
+            if prefixed(b.ins, 0x66):
                 raise unknown(b.ins)
             return make(b)
 
@@ -83,7 +84,7 @@ def _decided(b: Binder, names: tuple[str, ...], test: Callable[..., Any]) -> Cal
 
 
 def _jump_if(b: Binder, names: tuple[str, ...], test: Callable[..., Any]) -> Execute:
-    if _prefixed(b.ins, 0x66):
+    if prefixed(b.ins, 0x66):
         raise unknown(b.ins)
     holds, target = _decided(b, names, test), b.ins.operands[0]
     address = target.address if isinstance(target, d.Target) else 0
@@ -301,7 +302,7 @@ def _carry(b: Binder) -> Execute:
 @special("jrcxz", "jecxz", "loop")
 def _jump_count(b: Binder) -> Execute:
     target, name, gpr = b.ins.operands[0], b.ins.mnemonic, b.state.gpr
-    if _prefixed(b.ins, 0x66) or (name == "loop" and _prefixed(b.ins, 0x67)):
+    if prefixed(b.ins, 0x66) or (name == "loop" and prefixed(b.ins, 0x67)):
         raise unknown(b.ins)
     address = target.address if isinstance(target, d.Target) else 0
     known, ins = b.domain.number, b.ins

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aeskit.machine.decode import Instruction
+from aeskit.machine.errors import MachineError
+from aeskit.machine.flags import undefined_result
 from aeskit.machine.semantics import Array, Entry, Scalar
 from aeskit.models import aes
 
@@ -52,7 +54,13 @@ class Numbers:
                 flags = (int(r == 0), 0, 0)
             return r, cf, of, flags
 
-        return compute
+        def defined(*values: int) -> tuple[int, Any, Any, Any]:
+            if undefined_result(entry.name, bits, values[-1]):
+                told = "a result that the SDM leaves undefined"
+                raise MachineError(f"{instruction.mnemonic} of {told}: {instruction.where()}")
+            return compute(*values)
+
+        return defined if undefined_result(entry.name, bits, -1) else compute
 
     def address(self, value: Any, instruction: Instruction) -> int:
         """A register's value in an address."""
