@@ -89,6 +89,8 @@ class Image:
     """Names that stand for several addresses of one rank: all local, or none."""
     lines: dict[int, str] = field(default_factory=dict)
     """Address to ``file:line``."""
+    unwind: tuple[int, int] = (0, 0)
+    """Where the unwind tables (.eh_frame) lie, and their bytes; zeros where the file has none."""
     _starts: list[int] = field(default_factory=list, repr=False)
 
     def address_of(self, symbol: str) -> int:
@@ -180,8 +182,16 @@ def _read(elf: e.Elf) -> Image:
     _stand_in(image)
     image.sections.sort(key=lambda section: section.address)
     _keep_apart(image)
+    image.unwind = _unwind(elf, placed, base)
     image.lines = lines.read(elf, placed, base)
     return image
+
+
+def _unwind(elf: e.Elf, placed: dict[int, int], base: int) -> tuple[int, int]:
+    for index, section in enumerate(elf.sections):
+        if section.name == ".eh_frame" and section.flags & e.ALLOC:
+            return placed.get(index, base + section.address), section.size
+    return 0, 0
 
 
 def _stand_in(image: Image) -> None:

@@ -322,14 +322,14 @@ def work(job: Job) -> list[Proof]:
         if loop and proof.proved and not _model_agrees(prover, contract, loop, asked.length):
             proof = replace(proof, findings=("the model's rest is not the model of the rest",))
         out.append(proof)
-        if not proof.proved and (not job.patient or endless(proof)):
+        if not proof.proved and (not job.patient or endless(proof.findings)):
             failed.add(target)
     return out
 
 
-def endless(proof: Proof) -> bool:
-    """Whether the run came to the limit of steps: another length, or a call, would only take long."""
-    return any(re.match(r"more than \d+ steps", finding) for finding in proof.findings)
+def endless(findings: Iterable[str]) -> bool:
+    """Whether a run came to the limit of steps: another length, or a call, would only take long."""
+    return any(re.match(r"more than \d+ steps", finding) for finding in findings)
 
 
 def _model_agrees(prover: Prover, contract: Contract, loop: Closed, length: int) -> bool:

@@ -39,7 +39,7 @@ def explain(target: Target, proofs: Sequence[Proof]) -> Refuted:
     """About the shortest of the failed proofs of one target."""
     image, contract = target.image(), target.promise()
     proof = min(proofs, key=lambda p: (p.length, p.in_place, p.key_size))
-    if endless(proof):
+    if endless(proof.findings):
         return Refuted(target.function)
     step, shown, why = first_step(Prover(image), proof, contract), None, ""
     cell = Cell(contract.name, 8 * proof.key_size, proof.in_place, proof.length, proof.findings)

@@ -10,21 +10,11 @@ from textwrap import wrap
 
 from aeskit.printed import printable
 from aeskit.verify.review.counterexample import Counterexample
-from aeskit.verify.review.model import (
-    FAILS,
-    HOLDS,
-    OPEN,
-    TOLD,
-    Cell,
-    FunctionReview,
-    Line,
-    Review,
-    count,
-    spans,
-)
+from aeskit.verify.review.model import FAILS, HOLDS, OPEN, TOLD, Cell, FunctionReview, Line, Review, spans
 
 MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?", TOLD: "·"}
-NARROWEST = 80
+NARROWEST, NARROW = 40, 64
+"""Columns: the fewest, and those below which names stand above what they name, not beside it."""
 STYLE = Path(__file__).with_name("review.css")
 TITLES = {HOLDS: "holds", FAILS: "fails", OPEN: "not checked", TOLD: "for information"}
 LEGEND = ", ".join(f"{mark} {TITLES[verdict]}" for verdict, mark in MARKS.items())
@@ -33,7 +23,7 @@ LEGEND = ", ".join(f"{mark} {TITLES[verdict]}" for verdict, mark in MARKS.items(
 
 
 def text(review: Review, width: int = 80) -> str:
-    """The report in at most `width` columns, long names excepted; ValueError for a width under 80."""
+    """The report in at most `width` columns, long names excepted; ValueError for a width under 40."""
     if width < NARROWEST:
         raise ValueError(f"width must be at least {NARROWEST} columns, not {width}")
     return "\n".join(printable(line.rstrip()) for line in _text(review, width)) + "\n"
@@ -47,18 +37,18 @@ def _text(review: Review, width: int) -> Iterator[str]:
         yield f"── {function.name} ".ljust(width, "─")
         yield from _function(function, width)
     yield ""
-    yield LEGEND
+    yield from _filled(LEGEND, width, "", "")
 
 
 def _head(review: Review) -> Iterator[tuple[str, str]]:
     yield "review", review.file
-    yield "sha256", review.sha256
-    yield "code", review.code
+    yield "sha256", f"{review.sha256} of the file"
+    yield "", f"{review.code} of its code and data, as loaded"
     yield "made by", f"aeskit {review.version} on {review.cpu}"
     if review.options:
         yield "options", ", ".join(review.options)
-    for skipped in review.skipped:
-        yield "left out", skipped
+    for number, skipped in enumerate(review.skipped):
+        yield "" if number else "left out", skipped
 
 
 def _function(function: FunctionReview, width: int) -> Iterator[str]:
@@ -70,7 +60,8 @@ def _function(function: FunctionReview, width: int) -> Iterator[str]:
     if function.counterexample:
         yield ""
         yield f"── counterexample {'─' * (width - 18)}"
-        yield from function.counterexample.table()
+        for row in function.counterexample.table():
+            yield from _filled(row, width, "", " " * 12) if width < 80 else (row,)
         yield function.counterexample.again()
     if function.matrix:
         yield ""
@@ -79,29 +70,28 @@ def _function(function: FunctionReview, width: int) -> Iterator[str]:
 
 
 def facts(function: FunctionReview) -> Iterator[tuple[str, str]]:
-    """What stands above the lines: contracts, where they come from, the verdict."""
+    """What stands above the lines: place, contracts, where they come from, the verdict."""
+    if function.place:
+        yield "at", function.place
     for number, promise in enumerate(function.promises):
         yield "" if number else "contract", f"{promise.name}: {promise.title}"
     if not function.promises:
         yield "contract", "none"
+    given = dict.fromkeys(promise.arguments for promise in function.promises if promise.arguments)
+    for number, arguments in enumerate(given):
+        yield "" if number else "arguments", arguments
     yield ("guessed" if function.guessed else "chosen by"), function.chosen
-    yield "verdict", verdict(function)
-
-
-def verdict(function: FunctionReview) -> str:
-    """The function in one sentence."""
-    if not function.promises:
-        return "not held against anything: no contract fits; name one with --contract"
-    wrong, open_ = [line.topic for line in function.failed], [line.topic for line in function.unknown]
-    told = f"{count(len(wrong), 'thing')} wrong: {', '.join(wrong)}" if wrong else "nothing wrong"
-    return told + (f"; not checked: {', '.join(open_)}" if open_ else "")
+    yield "verdict", function.verdict
 
 
 def _line(line: Line, width: int) -> Iterator[str]:
-    yield from _filled(line.text, width, f"{MARKS[line.verdict]} {line.topic:17}", " " * 19)
+    head, beside = f"{MARKS[line.verdict]} {line.topic}", width >= NARROW
+    if not beside:
+        yield head
+    yield from _filled(line.text, width, *((f"{head:18} ", " " * 19) if beside else ("  ", "  ")))
     for name, value in (("evidence", line.evidence), ("caveat", line.caveat)):
         if value:
-            yield from _filled(value, width, f"    {name:9} ", " " * 14)
+            yield from _filled(value, width, f"    {name:9} ", " " * (14 if beside else 6))
     for detail in line.details:
         yield from _filled(detail, width, "    ▸ ", " " * 6)
 
@@ -112,39 +102,60 @@ def _filled(value: str, width: int, first: str, rest: str) -> Iterator[str]:
         width,
         initial_indent=first,
         subsequent_indent=rest,
-        break_long_words=False,
+        break_long_words=width < 80,
         break_on_hyphens=False,
     ) or [first]
 
 
 def _matrix(matrix: Sequence[Cell], width: int) -> Iterator[str]:
-    for contract, rows in groupby(_rows(matrix), key=lambda row: row[0]):
-        yield contract
-        for _, name, cells in rows:
-            yield from _filled(outcome(cells), width, f"  {name:26}", " " * 28)
+    groups = _rows(matrix)
+    label = max(len(name) for _, rows in groups for name, _ in rows)
+    for contracts, rows in groups:
+        yield from _filled(", ".join(contracts), width, "", "")
+        for name, cells in rows:
+            if width < NARROW:
+                yield from _filled(name, width, "  ", "  ")
+            first = "    " if width < NARROW else f"  {name:{label}}  "
+            yield from _filled(outcome(cells), width, first, " " * len(first))
 
 
 def outcome(cells: Sequence[Cell]) -> str:
-    """``proved at 16–160 bytes; not at 33``."""
+    """``proved at 16–160 bytes; not at 33``; of a contract without a length ``proved`` or ``not proved``."""
     good, bad = [c.length for c in cells if c.proved], [c.length for c in cells if not c.proved]
+    if not any(good + bad):
+        return "not proved" if bad else "proved"
     told = [f"proved at {spans(good)} bytes"] if good else []
     told += [f"not at {spans(bad)}{'' if good else ' bytes'}"] if bad else []
     return "; ".join(told)
 
 
-def _rows(matrix: Sequence[Cell]) -> list[tuple[str, str, list[Cell]]]:
-    """(contract, key bits and layout, cells by length), rows of one outcome as one."""
-    rows: dict[tuple[str, int, bool], list[Cell]] = {}
-    for cell in matrix:
-        rows.setdefault((cell.contract, cell.key_bits, cell.in_place), []).append(cell)
-    merged: dict[tuple[str, bool, str], tuple[list[int], list[Cell]]] = {}
-    for (contract, bits, in_place), cells in rows.items():
-        cells.sort(key=lambda cell: cell.length)
-        merged.setdefault((contract, in_place, outcome(cells)), ([], cells))[0].append(bits)
-    return [
-        (contract, f"{'/'.join(map(str, bits))} {'in place' if in_place else 'out of place'}", cells)
-        for (contract, in_place, _), (bits, cells) in merged.items()
-    ]
+def _rows(matrix: Sequence[Cell]) -> list[tuple[list[str], list[tuple[str, list[Cell]]]]]:
+    """Contracts to (key bits and layout, cells by length): what has one outcome is one row, or one group."""
+    cells_of: dict[str, dict[bool, dict[int, list[Cell]]]] = {}
+    for cell in sorted(matrix, key=lambda cell: cell.length):
+        layouts = cells_of.setdefault(cell.contract, {})
+        layouts.setdefault(cell.in_place, {}).setdefault(cell.key_bits, []).append(cell)
+    groups: dict[tuple[tuple[str, str], ...], tuple[list[str], list[tuple[str, list[Cell]]]]] = {}
+    for contract, layouts in cells_of.items():
+        rows = list(_merged(layouts))
+        key = tuple((name, outcome(cells)) for name, cells in rows)
+        groups.setdefault(key, ([], rows))[0].append(contract)
+    return list(groups.values())
+
+
+def _merged(layouts: dict[bool, dict[int, list[Cell]]]) -> Iterator[tuple[str, list[Cell]]]:
+    """Key sizes of one outcome together, and layouts of the same key sizes and outcome."""
+    rows: dict[tuple[str, str], tuple[list[str], list[Cell]]] = {}
+    for in_place, keys in layouts.items():
+        by_outcome: dict[str, tuple[list[str], list[Cell]]] = {}
+        for bits, cells in keys.items():
+            by_outcome.setdefault(outcome(cells), ([], cells))[0].append(str(bits))
+        for told, (some, cells) in by_outcome.items():
+            row = rows.setdefault(("/".join(some), told), ([], cells))
+            row[0].append("in place" if in_place else "out of place")
+    for (sizes, _), (places, cells) in rows.items():
+        layout = f" {' and '.join(places)}" if any(cell.length for cell in cells) else ""
+        yield f"{sizes}{layout}", cells
 
 
 # ---- Page -------------------------------------------------------------------------------------------------
@@ -184,7 +195,7 @@ def page(review: Review) -> str:
 def _overview(review: Review) -> str:
     rows = "".join(
         f'<tr><th scope="row"><a href="#f{number}">{escape(f.name)}</a></th>'
-        f"<td>{_badge(FAILS if f.failed else OPEN if f.unknown else HOLDS)} {escape(verdict(f))}</td></tr>"
+        f"<td>{_badge(FAILS if f.failed else OPEN if f.unknown else HOLDS)} {escape(f.verdict)}</td></tr>"
         for number, f in enumerate(review.functions)
     )
     return f'<table class="overview">{rows}</table>'
@@ -243,11 +254,13 @@ def _bars(matrix: Sequence[Cell]) -> str:
     if not matrix:
         return ""
     rows = "".join(
-        f'<tr><th scope="row">{escape(contract)}</th><td>{escape(name)}</td>'
+        f'<tr><th scope="row">{escape(", ".join(contracts)) if not number else ""}</th>'
+        f"<td>{escape(name)}</td>"
         f'<td class="bar">{_bar(cells)}<small>{escape(outcome(cells))}</small></td></tr>\n'
-        for contract, name, cells in _rows(matrix)
+        for contracts, group in _rows(matrix)
+        for number, (name, cells) in enumerate(group)
     )
-    return f"""<h3>Proofs: every key, tweak and IV, all data</h3>
+    return f"""<h3>Proofs by length</h3>
 <table class="matrix"><thead><tr><th scope="col">contract</th><th scope="col">key bits, layout</th>
 <th scope="col">lengths in bytes</th></tr></thead>
 <tbody>{rows}</tbody></table>"""
@@ -257,7 +270,8 @@ def _bar(cells: Sequence[Cell]) -> str:
     parts = []
     for wrong, group in groupby(cells, key=lambda cell: not cell.proved):
         run = list(group)
-        what = f"{spans([cell.length for cell in run])} bytes: {'; '.join(run[0].findings) or 'proved'}"
+        at = f"{spans([cell.length for cell in run])} bytes: " if any(cell.length for cell in cells) else ""
+        what = f"{at}{'; '.join(run[0].findings) or 'proved'}"
         kind = "fails" if wrong else "holds"
         parts.append(f'<span class="{kind}" style="flex-grow:{len(run)}" title="{escape(what)}"></span>')
     return f'<div aria-hidden="true">{"".join(parts)}</div>'

@@ -94,12 +94,14 @@ def _measure(made: Review, wanted: Wanted) -> None:
 
 
 def _show(made: Review, brief: bool) -> None:
-    """The report in 80 to 100 columns; where a file was asked for the verdicts alone."""
-    width = min(max(shutil.get_terminal_size((80, 24)).columns, 80), 100)
+    """The report in 40 to 100 columns; where a file was asked for the verdicts alone."""
+    width = min(max(shutil.get_terminal_size((80, 24)).columns, view.NARROWEST), 100)
     try:
         if brief:
             for function in made.functions:
-                print(printable(f"{function.name}: {view.verdict(function)}"))
+                guessed = "; contract guessed: " if function.guessed and function.promises else ""
+                names = ", ".join(promise.name for promise in function.promises) if guessed else ""
+                print(printable(f"{function.name}: {function.verdict}{guessed}{names}"))
         else:
             print(view.text(made, width), end="")
         sys.stdout.flush()

@@ -1,5 +1,7 @@
 """Unwind tables held against runs: right ones, and each way to be wrong."""
 
+import subprocess
+
 import pytest
 
 from aeskit.machine.events import lanes
@@ -34,10 +36,14 @@ FRAME = """
 """
 
 
-def followed(tmp_path, body, start=".cfi_startproc", end=".cfi_endproc"):
+def followed(tmp_path, body, start=".cfi_startproc", end=".cfi_endproc", linked=()):
     source = tmp_path / "f.S"
-    source.write_text(f".globl f\n.type f, @function\nf: {start}\n{body}\n ret\n {end}\n.size f, .-f\n")
-    image = load(source)
+    other = ".globl g\n.type g, @function\ng: .cfi_startproc\n push %rax\n pop %rax\n ret\n.cfi_endproc\n"
+    text = f".globl f\n.type f, @function\nf: {start}\n{body}\n ret\n {end}\n.size f, .-f\n"
+    source.write_text(f"{other}{text}")
+    if linked:
+        subprocess.run(["cc", "-nostdlib", *linked, source, "-o", tmp_path / "f"], check=True)
+    image = load(tmp_path / "f" if linked else source)
     table = unwind.read(image, image.symbols["f"])
     machine = Machine(image, Memory([]))
     machine.state.gpr[3], machine.state.gpr[5] = 0x1234, 0x5678
@@ -45,9 +51,13 @@ def followed(tmp_path, body, start=".cfi_startproc", end=".cfi_endproc"):
     return table
 
 
+LINKED = ((), ("-shared",), ("-static", "-no-pie", "-Wl,--entry=f"), ("-shared", "-s"))
+
+
+@pytest.mark.parametrize("linked", LINKED)
 @pytest.mark.parametrize("body", ["nop", RIGHT, FRAME])
-def test_a_right_table_holds(tmp_path, body):
-    table = followed(tmp_path, body)
+def test_a_right_table_holds(tmp_path, body, linked):
+    table = followed(tmp_path, body, linked=linked)
     assert table.rows
     assert table.checked > 1
     assert table.wrong == {}
@@ -62,8 +72,9 @@ def test_a_right_table_holds(tmp_path, body):
         (FRAME.replace(".cfi_def_cfa %rsp, 8", ""), ["the frame is at rbp"]),
     ],
 )
-def test_a_wrong_table_is_told_with_what_must_be(tmp_path, body, told):
-    wrong = list(followed(tmp_path, body).wrong.values())
+@pytest.mark.parametrize("linked", LINKED)
+def test_a_wrong_table_is_told_with_what_must_be(tmp_path, body, told, linked):
+    wrong = list(followed(tmp_path, body, linked=linked).wrong.values())
     assert len(wrong) >= len(told)
     assert all(one.startswith(text) for one, text in zip(wrong, told, strict=False))
 
@@ -78,6 +89,7 @@ def test_a_broken_table_is_told(tmp_path):
     source.write_text(".globl f\nf: .cfi_startproc\nnop\nret\n.cfi_endproc\n")
     image = load(source)
     section = next(section for section in image.sections if section.name == ".eh_frame")
+    assert image.unwind == (section.address, len(section.data))
     told = []
     for at in range(len(section.data)):
         kept, section.data[at] = section.data[at], section.data[at] ^ 0xFF

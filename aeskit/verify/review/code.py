@@ -57,6 +57,13 @@ class Code:
         return sum(instruction.size for instruction in self.instructions.values())
 
     @cached_property
+    def inside(self) -> set[int]:
+        """Addresses from the entry on that are the symbol's, or behind one of its instructions."""
+        ends = {i.following for i in self.instructions.values()}
+        own = range(self.entry, self.entry + self.image.functions.get(self.symbol, 0))
+        return {*own, *(at for at in {*self.instructions, *ends} if at >= self.entry)}
+
+    @cached_property
     def features(self) -> tuple[str, ...]:
         """CPU features that the bytes need beyond what every x86-64 has, by CPUID's names."""
         found = {name for i in self.instructions.values() for name in i.features}

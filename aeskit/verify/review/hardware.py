@@ -16,7 +16,7 @@ from aeskit.machine.memory import Region
 from aeskit.machine.run import RETURN, Machine
 from aeskit.machine.state import Registers
 from aeskit.verify.calls import ARGUMENTS, BUFFER_STEP, FIRST_BUFFER, Given, Prepared, prepare
-from aeskit.verify.review.runs import LIMIT, title
+from aeskit.verify.review.runs import ENDLESS, LIMIT, title
 
 PAGE = 4096
 DIRECTION = 1 << 10
@@ -70,6 +70,8 @@ class Hardware:
     lengths: set[int] = field(default_factory=set)
     findings: list[tuple[str, str]] = field(default_factory=list)
     """(kind: result, memory, abi, or open where it could not go on; words)."""
+    endless: bool = False
+    """Whether a call did not return; others are then not made."""
 
 
 def engine(missing: str) -> tuple[str, Any, str]:
@@ -102,8 +104,8 @@ def run(
     out = Hardware(name)
     for contract in promises:
         for given, layout in _calls(contract, lengths(contract)):
-            prepared = prepare(image, symbol, contract, given)
-            beside(out, prepared, layout, make)
+            if not out.endless:
+                beside(out, prepare(image, symbol, contract, given), layout, make)
             told()
     return out
 
@@ -166,6 +168,7 @@ def beside(out: Hardware, prepared: Prepared, layout: Layout, make: Any) -> None
         out.calls, out.steps = out.calls + 1, out.steps + steps
         out.layouts.add(layout.name)
         out.lengths.add(int(call.length))
+        out.endless |= steps >= LIMIT
         found = list(found_in(prepared, machine, other, start, last))
     finally:
         getattr(other, "close", lambda: None)()
@@ -179,6 +182,9 @@ def found_in(
     called = machine.image.externals.get(last.rip)
     if called:
         yield "open", f"{called} is called, but {machine.image.name} does not define it"
+        return
+    if other.stop.reason == "limit":
+        yield "result", f"it {ENDLESS}; {d.decode(machine.image, last.rip).where()}"
         return
     if other.stop.reason != "returned":
         yield "memory", _fault(prepared, machine, other.stop, last)

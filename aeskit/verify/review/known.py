@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -25,7 +26,6 @@ class Known:
     code: Code
     promises: Sequence[Contract]
     matrix: list[Cell] = field(default_factory=list)
-    lengths: Sequence[int] = ()
     runs: Runs = field(default_factory=Runs)
     loops: list[Closed] | None = None
     """Main loops that were to be closed; None where nobody asked."""
@@ -43,8 +43,24 @@ class Known:
     """Whether a contract has 32-bit arguments."""
     file: str = ""
 
+    @property
+    def has_length(self) -> bool:
+        """Whether the contracts have data, of some length."""
+        return any(contract.has_length for contract in self.promises)
+
 
 def some(texts: Sequence[str], most: int = MOST) -> tuple[str, ...]:
     """The first texts, and how many more there are."""
     more = (f"and {len(texts) - most} more",) if len(texts) > most else ()
     return (*texts[:most], *more)
+
+
+def grouped(texts: Sequence[str], most: int = MOST) -> tuple[str, ...]:
+    """The first of each kind, ``CALL: WORDS``, with how many there are that differ in numbers alone."""
+    kinds: dict[str, list[str]] = {}
+    for text in texts:
+        said = text.partition(": ")[2] or text
+        plain = re.sub(r"source|destination|data|0x[0-9a-f]+|\b[0-9a-f]{2}\b|[0-9]+", "", said)
+        kinds.setdefault(plain, []).append(text)
+    rest = {n: "" if n == 1 else f"; and {n - 1:,} more like it" for n in map(len, kinds.values())}
+    return some([f"{group[0]}{rest[len(group)]}" for group in kinds.values()], most)

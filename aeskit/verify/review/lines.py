@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aeskit.contracts import UInt32
 from aeskit.verify.every_length import LONGEST, Closed
+from aeskit.verify.proofs import endless
 from aeskit.verify.review import code as static
 from aeskit.verify.review import lines_code, proved
-from aeskit.verify.review.known import Known, some
+from aeskit.verify.review.known import Known, grouped, some
 from aeskit.verify.review.model import EVERY_LENGTH, FAILS, HOLDS, OPEN, TOLD, Cell, Line, count, spans
+from aeskit.verify.review.signature import inputs
 
-PROOF_CAVEAT = (
-    "Rests on the decoder, the semantics table and the models (SOUNDNESS.md); "
-    "says nothing of other lengths (--every-length does)."
-)
+RESTS = "Rests on the decoder, the semantics table and the models (SOUNDNESS.md)"
 RUN_CAVEAT = "Runs show that something is wrong, never that nothing is."
 
 
@@ -40,49 +38,75 @@ def lines(known: Known) -> list[Line]:
     ]
 
 
-def narrow(registers: Sequence[object]) -> bool:
-    """Whether some argument is of 32 bits."""
-    return any(isinstance(value, UInt32) for value in registers)
-
-
 # ---- Proof and runs -----------------------------------------------------------------------------------
 
 
-def _matrix_text(matrix: Sequence[Cell]) -> str:
-    bits = "/".join(str(n) for n in sorted({cell.key_bits for cell in matrix}))
+def _matrix_text(matrix: Sequence[Cell], known: Known) -> str:
+    bits = f"AES-{'/'.join(str(n) for n in sorted({cell.key_bits for cell in matrix}))}"
+    if not known.has_length:
+        return bits
     lengths = spans([cell.length for cell in matrix])
     places = sorted({cell.in_place for cell in matrix})
     layout = " and ".join("in place" if place else "out of place" for place in places)
-    return f"AES-{bits}, {lengths} bytes, {layout}"
+    return f"{bits}, {lengths} bytes, {layout}"
+
+
+def _at(cells: Sequence[Cell], known: Known) -> str:
+    """`` at 16–32 bytes``; nothing for a contract without a length."""
+    return f" at {spans([cell.length for cell in cells])} bytes" if cells and known.has_length else ""
+
+
+def _proof_caveat(known: Known) -> str:
+    if not known.has_length or known.loops:
+        return f"{RESTS}."
+    every = " (--every-length does)" if any(c.inductive for c in known.promises) else ""
+    return f"{RESTS}; says nothing of other lengths{every}."
+
+
+def _for_every(known: Known) -> str:
+    """``every key and tweak, and all data of these lengths``."""
+    names = list(dict.fromkeys(name for contract in known.promises for name in inputs(contract)))
+    told = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    all_data = "all data of these lengths" if known.has_length else ""
+    return ", and ".join(part for part in (f"every {told}" if told else "", all_data) if part)
 
 
 def _proof(known: Known) -> Line:
-    matrix, topic = known.matrix, "proof"
+    matrix, topic, caveat = known.matrix, "proof", _proof_caveat(known)
     runs = some([str(said) for said in known.runs.of("result")], 3)
     if not matrix:
         return Line(topic, OPEN, "nothing was proved: no contract", "", "", runs)
     wrong, stopped = proved.of(matrix, "result"), [c for c in matrix if not proved.complete(c)]
-    evidence = f"{count(len(matrix), 'proof')} over GF(2): {_matrix_text(matrix)}"
+    evidence = f"{count(len(matrix), 'proof')} over GF(2): {_matrix_text(matrix, known)}"
+    hanging = [cell for cell in matrix if endless(cell.findings)]
+    if known.runs.endless or hanging:
+        details = (*runs, *proved.details(hanging, "open"))
+        caveat += " Behind a call that does not return no other was made."
+        return Line(topic, FAILS, f"it does not return{_at(hanging, known)}", evidence, caveat, details)
     if wrong or runs:
-        at = f" at {spans([cell.length for cell in wrong])} bytes" if wrong else " in recorded runs"
-        text = f"the result is not the model's{at}"
+        text = f"the result is not the model's{_at(wrong, known) if wrong else ' in recorded runs'}"
         said = known.runs.of("result")
         if not wrong and all(one.call in known.runs.cleaned for one in said):
             text += "; it is with clean upper halves of 32-bit arguments"
         shown, why = known.counterexample, known.no_counterexample
         call = (shown.headline(),) if shown else (why,) if why else ()
         details = (*proved.details(wrong, "result"), *call, *runs)
-        return Line(topic, FAILS, text, evidence, PROOF_CAVEAT, details)
+        return Line(topic, FAILS, text, evidence, caveat, details)
     if not stopped:
-        text = "the result is the model's, for every key, tweak and IV, and all data of these lengths"
-        return Line(topic, HOLDS, text, evidence, PROOF_CAVEAT)
-    text = f"{len(stopped):,} of {count(len(matrix), 'proof')} stop at what another line tells"
-    if proved.of(matrix, "open"):
-        text = f"{len(stopped):,} of {count(len(matrix), 'proof')} leave what can be proved"
+        return Line(topic, HOLDS, f"the result is the model's, for {_for_every(known)}", evidence, caveat)
+    text = f"{len(stopped):,} of {count(len(matrix), 'proof')} end before the return: {_stopped_by(stopped)}"
     left = {cell.length for cell in stopped}
-    good = [cell.length for cell in matrix if cell.length not in left]
-    text += f"; the result is proved at {spans(good)} bytes" if good else ""
-    return Line(topic, OPEN, text, evidence, PROOF_CAVEAT, proved.details(matrix, "open"))
+    good = [cell for cell in matrix if cell.length not in left]
+    text += f"; the result is proved{_at(good, known)}" if good else ""
+    return Line(topic, OPEN, text, evidence, caveat, proved.details(matrix, "open"))
+
+
+def _stopped_by(stopped: Sequence[Cell]) -> str:
+    """Which lines tell why proofs ended, or that they left what can be proved."""
+    topics = list(dict.fromkeys(topic for cell in stopped for topic in proved.topics(cell)))
+    told = f"see {', '.join(topics)}" if topics else ""
+    left = "the code leaves what can be proved" if proved.of(stopped, "open") else ""
+    return ", and ".join(part for part in (left, told) if part)
 
 
 def _every_length(known: Known) -> Iterator[Line]:
@@ -133,9 +157,10 @@ def _layouts(known: Known) -> Line:
     if not found.engine:
         why = found.missing or "no contract"
         return Line(topic, OPEN, "not run on hardware", why, "")
+    at = f" at {spans(sorted(found.lengths))} bytes" if known.has_length else ""
     evidence = (
         f"{count(found.calls, 'call')} on {found.engine}, {count(found.steps, 'instruction')}: "
-        f"{count(len(found.layouts), 'layout')} at {spans(sorted(found.lengths))} bytes"
+        f"{count(len(found.layouts), 'layout')}{at}"
     )
     caveat = (
         "Beyond a buffer at a guard page nothing is mapped; elsewhere what lies behind it in the page is."
@@ -148,17 +173,24 @@ def _layouts(known: Known) -> Line:
             by_call.setdefault(text.split(":")[0], text)
     texts = list(by_call.values())
     if texts:
-        text = f"{len(texts)} of {count(found.calls, 'call')} go wrong"
-        return Line(topic, FAILS, text, evidence, caveat, some(texts, 4))
+        text = f"{len(texts)} of {count(found.calls, 'call')} go{'es' * (len(texts) == 1)} wrong"
+        return Line(topic, FAILS, text, evidence, caveat, grouped(texts, 4))
     stopped = [text for kind, text in found.findings if kind == "open"]
     if stopped:
         text = (
             f"{len(stopped)} of {count(found.calls, 'call')} did not come to their end; the others are right"
         )
-        return Line(topic, OPEN, text, evidence, caveat, some(stopped, 2))
-    cut = ", in pieces" if any("pieces" in layout for layout in found.layouts) else ""
-    text = f"right out of place and in place, off alignment{cut}, and with guard pages at both ends"
-    return Line(topic, HOLDS, text, evidence, caveat)
+        return Line(topic, OPEN, text, evidence, caveat, grouped(stopped, 2))
+    return Line(topic, HOLDS, f"each call is right: {_ways(known)}", evidence, caveat)
+
+
+def _ways(known: Known) -> str:
+    """How the calls on hardware were made."""
+    places = {cell.in_place for cell in known.matrix} if known.has_length else set()
+    ways = ["out of place and in place"] if len(places) > 1 else []
+    ways += ["off alignment"] if known.has_length else []
+    ways += ["in pieces"] if any("pieces" in layout for layout in known.hardware.layouts) else []
+    return f"{', '.join(ways)}{', and ' * bool(ways)}with guard pages at both ends"
 
 
 def _by_both(known: Known, topic: str, kinds: tuple[str, ...], good: str, bad: str, caveat: str) -> Line:
@@ -169,7 +201,7 @@ def _by_both(known: Known, topic: str, kinds: tuple[str, ...], good: str, bad: s
     if cells or said:
         return Line(topic, FAILS, bad, evidence, caveat, (*proved.details(cells, *kinds), *some(said, 2)))
     if not known.matrix and not known.runs.count:
-        return Line(topic, OPEN, "not known without a contract", "", "")
+        return Line(topic, OPEN, "not known without a contract", "", caveat)
     if stopped:
         where = f"{len(stopped):,} of {count(len(known.matrix), 'proof')} stop before the return"
         return Line(topic, OPEN, f"nothing found in what ran, but {where}", evidence, caveat)
@@ -251,7 +283,7 @@ def _abi(known: Known) -> Line:
         "System V AMD64 ABI, 3.2.1.",
     )
     told = [text for kind, text in known.hardware.findings if kind == "abi"]
-    details = (*line.details, *static_faults, *some(told, 1))
+    details = (*line.details, *static_faults, *grouped(told, 2))
     failing = bool(static_faults or told)
     text = "what a function must keep is changed" if failing else line.text
     done = [line.evidence] if line.evidence else []
@@ -285,10 +317,14 @@ def _is_wide(instruction: static.d.Instruction) -> bool:
 
 
 def _unset(known: Known) -> Line:
-    said = known.runs.of("unset")
-    evidence = count(known.runs.count, "recorded run")
+    said, cells = known.runs.of("unset"), proved.of(known.matrix, "unset")
+    evidence = f"{count(known.runs.count, 'recorded run')}, {count(len(known.matrix), 'proof')}"
     if not known.runs.count:
         return Line("uninitialised", OPEN, "not known without a contract", "", "")
+    if cells:
+        text = "where it goes, or an address, depends on what nothing has set, or what has no meaning"
+        details = (*proved.details(cells, "unset"), *some([str(s) for s in said], 2))
+        return Line("uninitialised", FAILS, text, evidence, "For any input: a proof met it.", details)
     if said:
         text = "something is read that nothing has set"
         details = some([str(s) for s in said])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from aeskit.cpu import detect
 from aeskit.machine import stand_ins
@@ -12,6 +12,11 @@ from aeskit.verify.review.known import Known, some
 from aeskit.verify.review.model import FAILS, HOLDS, OPEN, TOLD, Line, count
 
 _NUMBER = re.compile(r"(\d+)")
+ALIGNED = {
+    "stack": "The ABI has the stack at a multiple of 16 at each call; for more a function must align its own."
+}
+"""Why some memory may be taken as aligned."""
+_LANE = re.compile(r"[xz]mm(\d+)(?:\[(\d)\])?")
 
 
 def alignment(known: Known) -> Line:
@@ -29,11 +34,10 @@ def alignment(known: Known) -> Line:
         told.append(f"{instruction.where()}: {', '.join(places)}")
     evidence = f"{read}, {count(known.runs.count, 'recorded run')}"
     text = f"{count(len(needing), 'instruction')} need aligned memory"
-    touched = {place for places in ran.values() for place in places}
-    if wrong:
-        return Line(topic, FAILS, f"{text}, and it is not", evidence, caveat, some(told))
-    text += f": of {', '.join(sorted(touched))}" if touched else ""
-    return Line(topic, TOLD, text, evidence, caveat, some(told))
+    touched = sorted({place for places in ran.values() for place in places})
+    text += f": of {', '.join(touched)}" if touched else ""
+    known_by = [ALIGNED[place] for place in touched if place in ALIGNED]
+    return Line(topic, TOLD, text, evidence, " ".join([caveat, *known_by]), some(told))
 
 
 def features(known: Known) -> Line:
@@ -52,11 +56,13 @@ def features(known: Known) -> Line:
     missing = [name for name in needs if name not in have]
     spare = [n for n in known.declared if n not in static.covered(needs)]
     evidence += f"; declared by {known.declared_by}: {', '.join(known.declared) or 'nothing'}"
+    guessed = "guess" in known.declared_by
     if missing:
         text += f"; not declared: {', '.join(missing)}"
         details = tuple(f"{n}: {code.first_of(n).where()}" for n in missing)
-        verdict = TOLD if "guess" in known.declared_by else FAILS
-        return Line(topic, verdict, text, evidence, caveat, details)
+        return Line(topic, TOLD if guessed else FAILS, text, evidence, caveat, details)
+    if guessed:
+        return Line(topic, TOLD, f"{text}: its name says no less", evidence, caveat)
     text += f"; declared and not needed: {', '.join(spare)}" if spare else ", all declared"
     return Line(topic, HOLDS, text, evidence, caveat)
 
@@ -100,15 +106,16 @@ def unwind(known: Known) -> Line:
 def sizes(known: Known) -> Line:
     """Bytes of code and stack, and what never ran."""
     code, runs = known.code, known.runs
-    text = f"{code.size:,} bytes of code in {count(len(code.instructions), 'instruction')}"
-    text += f", {runs.stack} bytes of stack" if runs.count else ""
-    text += f", {runs.red_zone} of them below the stack pointer" if runs.red_zone else ""
+    text = f"{count(code.size, 'byte')} of code in {count(len(code.instructions), 'instruction')}"
+    text += f", {count(runs.stack, 'byte')} of stack" if runs.count else ""
+    text += f", {runs.red_zone:,} of them below the stack pointer" if runs.red_zone else ""
     evidence = f"every instruction that can be reached; {count(runs.count, 'recorded run')}"
     never = sorted(set(code.instructions) - runs.ran) if runs.count else []
     details = []
     if runs.blocks:
         longest = max(runs.blocks)
-        details.append(f"{runs.blocks[longest]:,} instructions run for {longest:,} bytes")
+        size = f" for {longest:,} bytes" if known.has_length else ""
+        details.append(f"{count(runs.blocks[longest], 'instruction')} run{size}")
     if never:
         first = code.instructions[never[0]].where()
         details.append(f"{count(len(never), 'instruction')} never ran in the recorded runs, first {first}")
@@ -128,21 +135,37 @@ def left(known: Known) -> Line:
     """Values of the model that stay in registers and in the frame."""
     runs, topic = known.runs, "left behind"
     evidence = f"registers and frame after {count(runs.left_runs, 'recorded run')}, held against the model"
-    caveat = "For information: the ABI asks for no clearing. A last round key gives the key back."
+    caveat = "For information: the ABI asks for no clearing."
     if not runs.left_runs:
-        return Line(topic, OPEN, "no run returned", "", "")
-    places: dict[str, list[str]] = {}
-    for text in runs.left:
-        place, _, name = text.partition(" = ")
-        places.setdefault(place, []).append(name)
+        why = "no run returned" if known.promises else "not known without a contract"
+        return Line(topic, OPEN, why, "", caveat)
+    places = _places(runs.left)
     if not places:
         return Line(
             topic, TOLD, "no key, tweak or block is left in registers or on the stack", evidence, caveat
         )
-    told = [f"{place}: {_few(names)}" for place, names in sorted(places.items(), key=_natural)]
+    told = [f"{place}: {_few(sorted(names))}" for place, names in sorted(places.items(), key=_natural)]
     keys = sum(any("K" in name for name in names) for names in places.values())
-    text = f"values of the model stay in {count(len(places), 'place')}, round keys in {keys}"
+    frame = " or stack slots" * any("return address" in place for place in places)
+    text = f"{count(len(places), 'register')}{frame} hold{'s' * (len(places) == 1)} values of the model"
+    text += f", {keys} of them round keys or sums with one" if keys else ", none of them a round key"
+    if keys:
+        caveat += " A round key gives an AES-128 key back, two in a row any key."
     return Line(topic, TOLD, text, evidence, caveat, some(told, 12))
+
+
+def _places(left: Iterable[str]) -> dict[str, set[str]]:
+    """``xmm1 = T_0`` and ``zmm1[2] = T_8`` as zmm1 to both names: of a register the part that holds any."""
+    lanes: dict[str, int] = {}
+    found: dict[str, set[str]] = {}
+    for text in left:
+        place, _, name = text.partition(" = ")
+        lane = _LANE.fullmatch(place)
+        key = lane[1] if lane else place
+        lanes[key] = max(lanes.get(key, 0), int(lane[2] or 0) if lane else -1)
+        found.setdefault(key, set()).add(name)
+    letters = {-1: "", 0: "xmm", 1: "ymm"}
+    return {f"{letters.get(lanes[key], 'zmm')}{key}": names for key, names in found.items()}
 
 
 def _few(names: Sequence[str], most: int = 6) -> str:
@@ -154,5 +177,5 @@ def _few(names: Sequence[str], most: int = 6) -> str:
     return ", ".join(ordered[:most]) + more
 
 
-def _natural(item: tuple[str, list[str]]) -> tuple[int, str]:
-    return len(item[0]), item[0]
+def _natural(item: tuple[str, set[str]]) -> tuple[int, str]:
+    return len(item[0]), item[0][1:]

@@ -55,6 +55,8 @@ class Promise:
 
     name: str
     title: str
+    arguments: str = ""
+    """In their order."""
 
 
 @dataclass
@@ -70,6 +72,8 @@ class FunctionReview:
     matrix: list[Cell] = field(default_factory=list)
     counterexample: Counterexample | None = None
     """A call whose result is wrong, if a proof failed and one was found."""
+    place: str = ""
+    """Where it begins: ``.text+0x40``, or the address that a linked file gives."""
 
     @property
     def failed(self) -> list[Line]:
@@ -85,6 +89,21 @@ class FunctionReview:
     def good(self) -> bool:
         """Whether nothing is wrong, and every length is proved where that was asked."""
         return not self.failed and all(line.topic != EVERY_LENGTH for line in self.unknown)
+
+    @property
+    def verdict(self) -> str:
+        """The function in one sentence."""
+        if not self.promises:
+            return "not held against anything: no contract fits; name one with --contract"
+        wrong, open_ = [line.topic for line in self.failed], [line.topic for line in self.unknown]
+        told = f"{count(len(wrong), 'thing')} wrong: {', '.join(wrong)}" if wrong else "nothing wrong"
+        return told + (f"; not checked: {', '.join(open_)}" if open_ else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for `json.dumps`."""
+        cells = [asdict(cell) | {"proved": cell.proved} for cell in self.matrix]
+        told = {"good": self.good, "verdict": self.verdict}
+        return asdict(self) | told | {"matrix": cells}
 
     def line(self, topic: str) -> Line:
         """The line on a topic; KeyError without one."""
@@ -119,7 +138,8 @@ class Review:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for `json.dumps`."""
-        return {"aeskit_review": VERSION, "good": self.good} | asdict(self)
+        functions = [function.to_json() for function in self.functions]
+        return {"aeskit_review": VERSION, "good": self.good} | asdict(self) | {"functions": functions}
 
 
 def spans(numbers: Sequence[int]) -> str:

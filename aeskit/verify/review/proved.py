@@ -12,20 +12,36 @@ from aeskit.verify.review.runs import tidy
 # What a finding of a proof is about, by its words; the first that fits.
 _KINDS = (
     ("upper", r"the upper half of argument"),
-    ("secret", r"(a branch|an address|a length|.*) depends on|which was never set|that was never set"),
+    ("unset", r"(which|that) was never set"),
     ("memory", r"(read|write|execute) of \d+ bytes at"),
     ("abi", r"as the ABI asks|rsp is not|the caller's part of the stack"),
     ("result", r"is not what the model says|is changed \("),
 )
-
-
+_DEPENDS = re.compile(r" depends on (?:whether a value of )?([^:]+?)(?: is zero)?(?=: |$)")
+_UNSET = re.compile(
+    r".* at entry|the stack that rsp has left|old destination|free bytes .*|.* leaves undefined"
+)
+"""Of what decides a branch or an address, what has no meaning rather than a secret one."""
+_OPEN = re.compile(
+    r"bits of an address|the address .*|nothing|the (carry|parity|overflow|flags|difference|bits shifted) .*"
+)
+"""What says no more than that the domain cannot tell: it may hang on a secret, a counter or an address."""
+TOPICS = {"upper": "32-bit arguments", "secret": "secrets", "memory": "memory", "unset": "uninitialised"}
+"""Kinds that end a proof before the return, and the lines of a review that tell of them."""
 AT_RETURN = ("result", "abi")
 """Kinds that are found after the return."""
 
 
 def kind(finding: str) -> str:
-    """upper, secret, memory, abi, result, or open: the run left what can be proved."""
-    return next((name for name, words in _KINDS if re.search(words, finding)), "open")
+    """upper, secret, unset, memory, abi, result, or open: the run left what can be proved."""
+    found = next((name for name, words in _KINDS if re.search(words, finding)), "")
+    decided = _DEPENDS.search(finding)
+    if found or not decided:
+        return found or ("secret" if "depends on" in finding else "open")
+    others = [name for name in decided[1].split(", ") if not _OPEN.fullmatch(name)]
+    if not others:
+        return "open"
+    return "unset" if all(map(_UNSET.fullmatch, others)) else "secret"
 
 
 def cells(found: Sequence[Proof]) -> list[Cell]:
@@ -41,6 +57,11 @@ def of(matrix: Sequence[Cell], *kinds: str) -> list[Cell]:
 def complete(cell: Cell) -> bool:
     """Whether every case of it ran to the return."""
     return all(kind(finding) in AT_RETURN for finding in cell.findings)
+
+
+def topics(cell: Cell) -> list[str]:
+    """The lines that tell why a proof ended before the return."""
+    return [TOPICS[name] for finding in cell.findings if (name := kind(finding)) in TOPICS]
 
 
 def details(bad: Sequence[Cell], *kinds: str, most: int = 6) -> tuple[str, ...]:

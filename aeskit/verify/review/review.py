@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,19 @@ from aeskit.cpu import FEATURES, detect
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image
 from aeskit.verify import proof_cache, proofs
-from aeskit.verify.calls import Given, prepare
 from aeskit.verify.every_length import Closed
 from aeskit.verify.proof import Proof
 from aeskit.verify.proofs import Target, find_contract
 from aeskit.verify.review import code as static
 from aeskit.verify.review import hardware, pieces, proved, runs
+from aeskit.verify.review.addresses import place, words
+from aeskit.verify.review.addresses import told as told_of
 from aeskit.verify.review.guess import Guess, guess
 from aeskit.verify.review.known import Known
-from aeskit.verify.review.lines import lines, narrow
+from aeskit.verify.review.lines import lines
 from aeskit.verify.review.model import Cell, FunctionReview, Promise, Review
 from aeskit.verify.review.search import NoneFound, search
+from aeskit.verify.review.signature import arguments, narrow, usable
 
 LENGTHS = (*range(97), 111, 112, 113, 127, 128, 129, 143, 144, 159, 160, 255, 256, 257, 511, 512, 513)
 """Proved by default, as far as the contract allows them."""
@@ -129,7 +131,7 @@ def _symbols(image: Image) -> str:
 
 
 def _function(image: Image, name: str, found: Guess, wanted: Wanted, told: Told) -> FunctionReview:
-    given = tuple(Promise(contract.name, contract.title) for contract in found.contracts)
+    given = tuple(Promise(c.name, c.title, arguments(c)) for c in found.contracts)
     out = FunctionReview(name, given, found.reason, not found.certain)
     known = Known(static.read(image, name), found.contracts, file=wanted.path)
     known.declared, known.declared_by = _declared(name, wanted)
@@ -138,7 +140,9 @@ def _function(image: Image, name: str, found: Guess, wanted: Wanted, told: Told)
         _run(known, image, name, wanted, told)
         known.code = static.read(image, name, known.runs.ran)
         _hardware(known, image, name, wanted, told)
-    out.matrix, out.lines, out.counterexample = known.matrix, lines(known), known.counterexample
+    out.place, shown = place(image, known.code.entry), known.counterexample
+    out.counterexample = shown and replace(shown, text=words(shown.text, known.code))
+    out.matrix, out.lines = known.matrix, [told_of(line, known.code) for line in lines(known)]
     return out
 
 
@@ -161,7 +165,7 @@ def _prove(known: Known, name: str, promises: Sequence[Contract], wanted: Wanted
     sizes = tuple(n for n in wanted.key_sizes if any(n in contract.key_sizes for contract in promises))
     found = proofs.prove(
         targets,
-        sorted({*wanted.lengths, *(n for contract in promises for n in contract.also)}),
+        sorted({n for contract in promises for n in usable(contract, wanted.lengths)}),
         sizes or promises[0].key_sizes,
         wanted.workers,
         proof_cache.Cache() if wanted.cached else None,
@@ -193,28 +197,16 @@ def _every_length(
 
 
 def _run(known: Known, image: Image, name: str, wanted: Wanted, told: Told) -> None:
-    promises = known.promises
-    wrong = [cell.length for cell in proved.of(known.matrix, "result")][:3]
+    wrong = tuple(cell.length for cell in proved.of(known.matrix, "result"))[:3]
 
     def lengths(contract: Contract) -> list[int]:
-        return _of(contract, (*wanted.recorded, *wrong))
+        return usable(contract, (*wanted.recorded, *wrong))
 
-    total, done = sum(len(lengths(contract)) for contract in promises), iter(range(1 << 30))
+    total, done = runs.calls(known.promises, lengths), iter(range(1 << 30))
     known.runs = runs.runs(
-        image, name, promises, lengths, lambda: told(f"{name}: recorded runs", next(done) + 1, total)
+        image, name, known.promises, lengths, lambda: told(f"{name}: recorded runs", next(done) + 1, total)
     )
-    size = promises[0].key_sizes[0]
-    known.narrow = any(
-        narrow(prepare(image, name, c, Given(_of(c, wanted.recorded)[0], size)).call.registers)
-        for c in promises
-    )
-
-
-def _of(contract: Contract, lengths: Sequence[int]) -> list[int]:
-    """The lengths that a contract allows, each once."""
-    if not contract.has_length:
-        return [0]
-    return [n for n in sorted({*lengths, *contract.also}) if n in contract.lengths(n, n)]
+    known.narrow = any(narrow(contract) for contract in known.promises)
 
 
 def _hardware(known: Known, image: Image, name: str, wanted: Wanted, told: Told) -> None:
@@ -230,18 +222,22 @@ def _hardware(known: Known, image: Image, name: str, wanted: Wanted, told: Told)
         return
     promises = known.promises
     chains = list(pieces.chains(image, name, promises))
-    total, done = hardware.calls(promises, lambda c: _of(c, wanted.on_hardware)), iter(range(1 << 30))
+
+    def lengths(contract: Contract) -> list[int]:
+        return usable(contract, wanted.on_hardware)
+
+    total, done = hardware.calls(promises, lengths), iter(range(1 << 30))
     try:
         known.hardware = hardware.run(
             image,
             name,
             promises,
-            lambda c: _of(c, wanted.on_hardware),
+            lengths,
             label,
             make,
             lambda: told(f"{name}: hardware", next(done) + 1, total),
         )
-        for chain in chains:
+        for chain in chains if not known.hardware.endless else ():
             pieces.run(known.hardware, image, name, chain, make)
     except MachineError as error:
         known.hardware.missing = str(error)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from aeskit.bits import BLOCK, from_le
 from aeskit.contracts import ANY, Contract, UInt32
 from aeskit.machine import decode as d
 from aeskit.machine import events, findings
+from aeskit.machine.errors import MachineError
 from aeskit.machine.events import Events
 from aeskit.machine.loader import Image
 from aeskit.machine.naming import Names
@@ -18,12 +20,16 @@ from aeskit.machine.origins import secret_paths
 from aeskit.machine.run import Machine
 from aeskit.trace import Finding
 from aeskit.verify.calls import ARGUMENTS, Given, Prepared, prepare
+from aeskit.verify.review import code as static
 from aeskit.verify.review.code import needs_alignment
 from aeskit.verify.review.unwind import Unwind, follow, read
 
 RSP = 4
 LIMIT = 200_000
 """Instructions of one run: one that does not end must not fill the memory."""
+ENDLESS = f"does not return within {LIMIT:,} instructions"
+FURTHER = (*range(112, 1041, 16), 129, 255, 257, 511, 513, 767, 1023, 2048)
+"""Lengths that are tried for instructions which none of those asked for has reached."""
 SALTS = 4
 """Other keys, and other data: a bit decides alike in one of two."""
 COMPARED = 32
@@ -88,6 +94,8 @@ class Runs:
     """Calls with a wrong result that is right with clean upper halves of 32-bit arguments."""
     wide_arguments: int = 0
     """Runs that were made again with clean upper halves of 32-bit arguments."""
+    endless: bool = False
+    """Whether one did not return; others are then not made."""
 
     def of(self, *kinds: str) -> list[Said]:
         """Findings of some kinds, each text once."""
@@ -118,13 +126,47 @@ def runs(
     for contract in promises:
         some = lengths(contract)
         compared = next((n for n in some if n > COMPARED and n % BLOCK), some[-1] if some else 0)
-        for number, length in enumerate(some):
-            key_size = contract.key_sizes[-1 - number % len(contract.key_sizes)]
-            in_place = bool(number % 2) and contract.in_place and contract.has_length
-            prepared = prepare(image, symbol, contract, Given(length, key_size, in_place=in_place))
-            _one(out, prepared, machine, compared)
+        for given in _given(contract, some):
+            if not out.endless:
+                _one(out, prepare(image, symbol, contract, given), machine, compared)
             told()
+    for prepared in () if out.endless else _further(out, image, symbol, promises, machine):
+        _one(out, prepared, machine, 0)
     return out
+
+
+def calls(promises: Sequence[Contract], lengths: Callable[[Contract], Sequence[int]]) -> int:
+    """How many calls `runs` makes of those that are asked for."""
+    return sum(1 for contract in promises for _ in _given(contract, lengths(contract)))
+
+
+def _given(contract: Contract, lengths: Iterable[int]) -> Iterator[Given]:
+    """Key sizes and layouts take turns; without a length each key size has its own."""
+    if not contract.has_length:
+        yield from (Given(0, size) for size in contract.key_sizes)
+        return
+    for number, length in enumerate(lengths):
+        size = contract.key_sizes[-1 - number % len(contract.key_sizes)]
+        yield Given(length, size, in_place=bool(number % 2) and contract.in_place)
+
+
+def _further(
+    out: Runs, image: Image, symbol: str, promises: Sequence[Contract], machine: Machine
+) -> Iterator[Prepared]:
+    """Calls that reach instructions which none before them has reached."""
+    seen: set[int] = set()
+    every = set(static.read(image, symbol).instructions)
+    for contract in promises:
+        for given in _given(contract, (n for n in FURTHER if n in contract.lengths(n, n))):
+            if contract.has_length and every - out.ran:
+                prepared = prepare(image, symbol, contract, given)
+                prepared.load(machine)
+                seen.clear()
+                with suppress(MachineError):
+                    machine.start(symbol)
+                    machine.resume(LIMIT, until=seen.add)  # type: ignore[arg-type]
+                if seen - out.ran:
+                    yield prepared
 
 
 def title(contract: Contract, length: int, key_size: int, in_place: bool) -> str:
@@ -145,6 +187,10 @@ def _one(out: Runs, prepared: Prepared, machine: Machine, compared: int) -> None
     follow(out.unwind, run)
     _stack(out, run, machine)
     _aligned(out, run, machine)
+    if len(run.events) >= LIMIT:
+        out.endless = True
+        out.said.append(Said("result", f"it {ENDLESS}", text, run.events[-1].instruction.where()))
+        return
     for kind, finding in observed(prepared, machine, run):
         where = "" if finding.step is None else run.events[finding.step].instruction.where()
         out.said.append(Said(kind, finding.text, text, where))
@@ -246,6 +292,7 @@ def _aligned(out: Runs, run: Events, machine: Machine) -> None:
         if event.accesses and needs_alignment(event.instruction):
             for _, at, data in event.accesses:
                 place = next((r.name for r in machine.memory.regions if r.address <= at < r.end), "nothing")
+                place = "the file's constants" if place.startswith("segment ") else place
                 off = "" if at % len(data) == 0 else ", not aligned"
                 out.aligned.setdefault(event.instruction.address, set()).add(place + off)
 

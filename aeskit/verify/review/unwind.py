@@ -1,4 +1,4 @@
-"""Unwind tables (.eh_frame) of an object held against recorded runs.
+"""Unwind tables (.eh_frame) of a file held against recorded runs.
 
 At every instruction that ran the table names the canonical frame address and where the caller's registers
 are (System V AMD64 ABI, 3.7 and 4.2.4; DWARF 5, 6.4). In a run both are known.
@@ -9,7 +9,12 @@ from __future__ import annotations
 import io
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
+
+from elftools.common.exceptions import DWARFError, ELFError
+from elftools.dwarf.callframe import FDE, CallFrameInfo
+from elftools.dwarf.structs import DWARFStructs
 
 from aeskit.bits import from_le, to_le
 from aeskit.machine import decode as d
@@ -20,6 +25,8 @@ NUMBERS = ("rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", *(f"r{n}" for
 """DWARF's numbers of the registers (System V AMD64 ABI, figure 3.36)."""
 KEPT = ("rbx", "rbp", "r12", "r13", "r14", "r15")
 SECTION = ".eh_frame"
+BROKEN = (DWARFError, ELFError, LookupError, RuntimeError, TypeError, ValueError, AssertionError)
+"""What the parser raises for a broken one."""
 
 
 @dataclass
@@ -46,25 +53,26 @@ class Unwind:
 
 def read(image: Image, address: int) -> Unwind:
     """The table that covers a function's first instruction."""
-    from elftools.common.exceptions import DWARFError, ELFError
-    from elftools.dwarf.callframe import FDE, CallFrameInfo
-    from elftools.dwarf.structs import DWARFStructs
-
-    section = next((section for section in image.sections if section.name == SECTION), None)
-    if section is None:
-        linked = "" if any(one.name == ".text" for one in image.sections) else "a linked file"
-        return Unwind(missing=linked)
-    data, structs = bytes(section.data), DWARFStructs(little_endian=True, dwarf_format=32, address_size=8)
-    table = CallFrameInfo(io.BytesIO(data), len(data), section.address, structs, for_eh_frame=True)
+    at, size = image.unwind
+    section = next((section for section in image.sections if section.address <= at < section.end), None)
+    if section is None or not size:
+        return Unwind()
     try:
-        for entry in table.get_entries():
-            start = entry["initial_location"] if isinstance(entry, FDE) else 0
-            if isinstance(entry, FDE) and start <= address < start + entry["address_range"]:
-                end = start + entry["address_range"]
+        for start, end, entry in _entries(at, bytes(section.data[at - section.address :][:size])):
+            if start <= address < end:
                 return Unwind(list(entry.get_decoded().table), end, present=True)
-    except (DWARFError, ELFError, LookupError, RuntimeError, TypeError, ValueError, AssertionError) as error:
+    except BROKEN as error:
         return Unwind(missing=f"{SECTION} is broken: {error or type(error).__name__}")
     return Unwind(present=True)
+
+
+@lru_cache(maxsize=1)
+def _entries(at: int, data: bytes) -> list[tuple[int, int, FDE]]:
+    """Start, end and table of every function; of a large library once."""
+    structs = DWARFStructs(little_endian=True, dwarf_format=32, address_size=8)
+    table = CallFrameInfo(io.BytesIO(data), len(data), at, structs, for_eh_frame=True)
+    found = (entry for entry in table.get_entries() if isinstance(entry, FDE))
+    return [(e["initial_location"], e["initial_location"] + e["address_range"], e) for e in found]
 
 
 def follow(unwind: Unwind, run: Events) -> None:

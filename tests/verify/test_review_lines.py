@@ -1,0 +1,123 @@
+"""What the lines of a review say: kinds of findings, places, contracts in words, endless code."""
+
+from pathlib import Path
+
+import pytest
+
+from aeskit.contracts import ALL
+from aeskit.machine.silicon import unavailable
+from aeskit.verify.review import proved, signature
+from aeskit.verify.review.known import grouped
+from aeskit.verify.review.model import FAILS, OPEN
+from aeskit.verify.review.review import Wanted, review
+
+pytest.importorskip("iced_x86", reason="decoding needs iced-x86")
+
+
+@pytest.mark.parametrize(
+    ("finding", "kind"),
+    [
+        ("read of 16 bytes at 0x20: 1 bytes past the end of source", "memory"),
+        ("rbx is not what it was at entry, as the ABI asks", "abi"),
+        ("a branch depends on K1[0]: je 0x40", "secret"),
+        ("a branch depends on whether a value of the upper half of argument 6 is zero", "upper"),
+        ("destination: block 1 byte 0 is not what the model says (17 bytes in all)", "result"),
+        ("key: block 0 byte 0 is changed (1 bytes in all)", "result"),
+        ("pmullw has an operand that is not constant", "open"),
+        ("a branch depends on a flag that shl leaves undefined: je 0x40", "unset"),
+        ("a branch depends on r9 at entry: je 0x40", "unset"),
+        ("a branch depends on whether a value of r9 at entry is zero: je 0x40", "unset"),
+        ("a branch depends on whether a value of data, r9 at entry is zero: je 0x40", "secret"),
+        ("an address depends on free bytes 1 of K1: mov (%rax),%eax", "unset"),
+        ("a branch depends on K1[0], r9 at entry: je 0x40", "secret"),
+        ("a branch depends on bits of an address: je 0x40", "open"),
+        ("a branch depends on the flags of a counter's upper half: js 0x40", "open"),
+    ],
+)
+def test_a_finding_is_of_one_kind(finding, kind):
+    assert proved.kind(finding) == kind
+
+
+def written(tmp_path, text, contracts, **options):
+    """The review of one function that is given as text."""
+    path = tmp_path / "code.S"
+    path.write_text(f".globl f\n.type f, @function\nf: {text}\n.size f, .-f\n")
+    chosen = {"lengths": (16,), "recorded": (16,), "on_hardware": (16,), "key_sizes": (16,)} | options
+    return review(Wanted(str(path), contracts=contracts, workers=1, cached=False, **chosen)).functions[0]
+
+
+def test_a_function_that_does_not_return_is_told_after_one_call_of_each_kind(tmp_path):
+    found = written(tmp_path, "jmp f", ("ecb_encrypt",), lengths=(16, 32, 48), recorded=(16, 32))
+    line = found.line("proof")
+    assert (line.verdict, line.text) == (FAILS, "it does not return at 16 bytes")
+    assert (
+        "16 bytes: it does not return within 200,000 instructions; jmp +0x0 at +0x0 [eb fe]"
+        in (line.details[0])
+    )
+    assert len(found.matrix) == 1
+    if not unavailable():
+        assert found.line("hardware").text == "1 of 1 call goes wrong"
+
+
+def test_what_a_branch_depends_on_without_a_meaning_is_no_secret(tmp_path):
+    found = written(tmp_path, "test %r9, %r9; jz 1f; nop; 1: ret", ("xts_iv",))
+    assert found.line("secrets").verdict == OPEN
+    line = found.line("uninitialised")
+    assert line.verdict == FAILS
+    assert "depends on whether a value of r9 at entry is zero: je +0x6 at +0x3" in line.details[0]
+
+
+def test_places_are_told_from_the_functions_start(tmp_path):
+    found = written(tmp_path, "nop; movb $0x90, 1f(%rip); 1: ret", ("xts_iv",))
+    assert found.place == ".text+0x0"
+    details = found.line("memory").details
+    assert "write of 1 byte at +0x8: .text permits rx only; movb $0x90,+0x8 at +0x1" in details[0]
+
+
+def test_a_contract_of_few_lengths_is_met_at_its_own(tmp_path):
+    found = written(tmp_path, "ret", ("cbc_streams_17",))
+    assert {cell.length for cell in found.matrix} == {272, 544, 816}
+    assert "272 bytes" in found.line("proof").details[0]
+    if not unavailable():
+        assert found.line("hardware").verdict == FAILS
+
+
+def test_a_contract_without_a_length_is_not_told_of_bytes(tmp_path):
+    native = Path(__file__).parents[2] / "native" / "keys.S"
+    wanted = Wanted(str(native), ("keys_expand_aesni",), on_hardware=(16,), workers=1, cached=False)
+    found = review(wanted).functions[0]
+    assert found.line("proof").text == "the result is the model's, for every key"
+    assert found.line("proof").evidence == "3 proofs over GF(2): AES-128/192/256"
+    assert found.line("uninitialised").evidence.startswith("3 recorded runs")
+    assert not any("0 bytes" in text for line in found.lines for text in (line.evidence, *line.details))
+    assert not any("never ran" in detail for detail in found.line("size").details)
+    assert "in place" not in found.line("hardware").text
+
+
+def test_findings_of_one_kind_are_told_once():
+    calls = [f"c, AES-128, {n} bytes: source: block 0 byte {n} is 0f, must be f0" for n in range(16, 19)]
+    other = "c, AES-128, 33 bytes: a fault"
+    assert grouped([*calls, other]) == (f"{calls[0]}; and 2 more like it", other)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "given"),
+    [
+        ("keys", "schedule[496], const key[32], 32 bits", ["key"]),
+        (
+            "xts_encrypt_first",
+            "const context[992], const source[], destination[], length, tweak[16], 32 bits",
+            ["key", "tweak"],
+        ),
+        (
+            "ctr32",
+            "const source[], destination[], length / 16, const key[244], const iv[16]",
+            ["key", "counter"],
+        ),
+        ("cbc_streams_2", "const key[496], const source[], destination[], 64 bits, ivs[32], 32 bits", None),
+    ],
+)
+def test_a_contract_is_told_by_its_arguments_and_inputs(name, said, given):
+    assert signature.arguments(ALL[name]) == said
+    if given:
+        assert signature.inputs(ALL[name]) == given
