@@ -292,6 +292,18 @@ class Counters:
             return low <= offset <= high
         return Predicate(base, (low - offset) % modulus, (high - offset) % modulus)
 
+    def below(self, one: Word, two: Word) -> Predicate | bool | None:
+        """Whether x + c < x + d, unsigned, each modulo its size: a question about x; None for other words.
+
+        So code finds a carry: the sum is below what was added to.
+        """
+        (x, c), (other, d) = self.origin(one), self.origin(two)
+        if x != other:
+            return None
+        size = 1 << 8 * len(one)
+        more = (c - d) % size
+        return self.between(two, size - more, size - 1) if more else False
+
     def decide_either(self, question: Predicate | bool) -> bool:
         """An answer, whether it hangs on the assumptions or not."""
         return question if isinstance(question, bool) else self.decide(question)

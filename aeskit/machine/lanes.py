@@ -221,7 +221,10 @@ class Lanes:
             k = int.from_bytes(bytes(x), "little")
             question = between(y, k + (predicate == 1), k if predicate == 0 else top)
         else:
-            raise outside(instruction, "two values that are not constant")
+            below = self.domain.counters.below(x, y)
+            if below is None:
+                raise outside(instruction, "two values that are not constant")
+            question = predicate != 0 and below  # equal is what they are not: they have a base, and differ
         return self._decide(question, instruction)
 
     def _decide(self, question: Predicate | bool, instruction: Instruction) -> bool:

@@ -29,6 +29,12 @@ MAX_ALIGN = 1 << 16
 MAX_PARTS = 1 << 14
 """Of a file's sections and constants together, each of which is placed by itself."""
 
+_OTHERS = {
+    b"BC\xc0\xde": "LLVM's bitcode: compile without -flto",
+    b"!<ar": "an archive: take an object file out of it (ar x)",
+}
+"""How other files start, and what they are."""
+
 PROTECTOR = "the stack protector's word"
 _WORD = bytes.fromhex("005ac3963ca56987")
 _PROTECTED = re.compile(rb"\x64[\x48-\x4f].[\x04\x0c\x14\x1c\x24\x2c\x34\x3c]\x25\x28\0\0\0", re.DOTALL)
@@ -155,9 +161,8 @@ def load(path: str | Path, *, include: Sequence[str | Path] = (), define: Sequen
 def from_bytes(data: bytes, name: str = "object") -> Image:
     """The image of an ELF file's bytes; LoadError if they are none, or broken."""
     if data[:4] != b"\x7fELF":
-        raise LoadError(
-            f"{name} must be an ELF file or assembler source; it starts with {data[:4].hex() or 'nothing'}"
-        )
+        what = _OTHERS.get(data[:4], f"what starts with {data[:4].hex()}" if data else "an empty file")
+        raise LoadError(f"{name} must be an ELF file or assembler source, not {what}")
     try:
         return _read(e.Elf(data, name))
     except LoadError as error:  # it may name what the file calls a section
@@ -168,6 +173,7 @@ def _read(elf: e.Elf) -> Image:
     image, base = Image(elf.name), BASE if elf.kind == e.LIBRARY else 0
     placed: dict[int, int] = {}
     if elf.kind == e.RELOCATABLE:
+        _need_code(elf)
         places = _lay_out(elf, image)
         placed = {index: place.address for index, place in places.items()}
         relocate.relocatable(elf, image, places)
@@ -192,6 +198,16 @@ def _unwind(elf: e.Elf, placed: dict[int, int], base: int) -> tuple[int, int]:
         if section.name == ".eh_frame" and section.flags & e.ALLOC:
             return placed.get(index, base + section.address), section.size
     return 0, 0
+
+
+def _need_code(elf: e.Elf) -> None:
+    """LoadError for what gcc -flto writes: its own form of the code, and none for a machine."""
+    code = any(section.flags & e.EXECUTE and section.size for section in elf.sections)
+    if not code and any(section.name.startswith(".gnu.lto_") for section in elf.sections):
+        raise LoadError(
+            f"{elf.name} must hold machine code, not gcc's own form of it: compile without -flto, "
+            "or with -ffat-lto-objects"
+        )
 
 
 def _stand_in(image: Image) -> None:

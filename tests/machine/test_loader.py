@@ -104,9 +104,28 @@ def test_what_cannot_be_loaded_says_why(tmp_path):
         load(tmp_path / "none.o")
     with pytest.raises(LoadError, match="must be an ELF file"):
         from_bytes(b"MZ\x90\x00")
+    with pytest.raises(LoadError, match="bitcode: compile without -flto"):
+        from_bytes(b"BC\xc0\xde" + bytes(60))
+    with pytest.raises(LoadError, match="not an archive: take an object file out"):
+        from_bytes(b"!<arch>\n")
+    with pytest.raises(LoadError, match="not an empty file"):
+        from_bytes(b"")
     (tmp_path / "bad.S").write_text("frobnicate %rax\n")
     with pytest.raises(LoadError, match="does not assemble"):
         load(tmp_path / "bad.S")
+
+
+def test_an_object_of_the_compilers_own_form_says_how_to_compile_it(tmp_path):
+    source = tmp_path / "f.c"
+    source.write_text("int f(int x) { return x + 1; }\n")
+    for options, has_code in ((["-flto"], False), (["-flto", "-ffat-lto-objects"], True)):
+        command = ["gcc", "-c", "-O2", *options, str(source), "-o", str(tmp_path / "f.o")]
+        subprocess.run(command, check=True)
+        if has_code:
+            assert "f" in load(tmp_path / "f.o").symbols
+        else:
+            with pytest.raises(LoadError, match="compile without -flto, or with -ffat-lto-objects"):
+                load(tmp_path / "f.o")
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)

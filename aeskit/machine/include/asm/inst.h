@@ -1,0 +1,1 @@
+/* A stand-in: the assembler knows the instructions. */

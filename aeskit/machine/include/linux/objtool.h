@@ -1,0 +1,2 @@
+/* A stand-in: the same words. */
+#include <linux/linkage.h>
