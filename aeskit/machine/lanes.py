@@ -224,7 +224,8 @@ class Lanes:
             below = self.domain.counters.below(x, y)
             if below is None:
                 raise outside(instruction, "two values that are not constant")
-            question = predicate != 0 and below  # equal is what they are not: they have a base, and differ
+            equal = self.domain.counters.origin(x) == self.domain.counters.origin(y)
+            question = predicate != 1 if equal else predicate != 0 and below
         return self._decide(question, instruction)
 
     def _decide(self, question: Predicate | bool, instruction: Instruction) -> bool:
