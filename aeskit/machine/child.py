@@ -88,6 +88,15 @@ class Child:
         self.write(place, struct.pack("<QQQQ", *2 * (0, 1000 * milliseconds)))
         self._call(_SETITIMER, _VIRTUAL, place)
 
+    def cpu_seconds(self) -> float:
+        """What it has used so far of a CPU, to about 10 ms (proc(5), utime and stime)."""
+        try:
+            with open(f"/proc/{self.process}/stat", encoding="ascii") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def _start(self, memory: int) -> None:
         file = _file("aeskit-stub", program())
         try:

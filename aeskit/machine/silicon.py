@@ -171,6 +171,10 @@ class Silicon:
         """From now on `go` ends what ran so long by itself, at most twice; 32 bytes at `place` are used."""
         self._child.tick(milliseconds, place)
 
+    def cpu_seconds(self) -> float:
+        """What the child has used so far of a CPU, to about 10 ms."""
+        return self._child.cpu_seconds()
+
     def go(self, until: int = RETURN) -> Stop:
         """Run by itself, at the speed of the CPU and unseen, up to the address `until`: how it ended."""
         lib.silicon_go(self._process(), until, self._never, self._stopped)

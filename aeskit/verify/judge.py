@@ -2,7 +2,8 @@
 
 On this CPU it runs by itself in a process that has nothing else in it (`machine.silicon`), so that a call
 takes about a millisecond; else in the lane machine. What all calls together may cost is bounded, by their
-number and not by a clock, so that the same file gives the same answer.
+number and not by a clock, so that the same file gives the same answer; only a function that is a thousand
+times slower than code of its kind meets a bound in seconds of its own.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from aeskit.verify.calls import Prepared
 
 PATIENCE = 50
 """Milliseconds of its own time after which a call on this CPU is ended, at most twice as many."""
+SECONDS = 2.0
+"""What the calls on this CPU may take together: the functions that are meant take a thousandth of it."""
 STEPS, STEPS_A_BYTE = 20_000, 500
 """Instructions that a call may take in the lane machine: more than bytewise code without tables takes."""
-A_STEP = 2_000
+A_STEP = 250
 """Instructions in the lane machine that cost as much as making ready one call of a block."""
 BLOCKS = 32
 """Blocks of data that cost as much again."""
@@ -54,6 +57,7 @@ class Judge:
         self.machine, self.left, self.calls = Machine(image), float(budget), 0
         self._silicon: Silicon | None = None
         self._sizes: list[tuple[int, int]] = []
+        self._used = 0.0
 
     def __enter__(self) -> Judge:
         """Give itself."""
@@ -66,6 +70,7 @@ class Judge:
     def close(self) -> None:
         """End the process, if there is one."""
         if self._silicon:
+            self._used += self._silicon.cpu_seconds()
             self._silicon.close()
         self._silicon = None
 
@@ -102,6 +107,8 @@ class Judge:
         prepared.load(self.machine)
         self.machine.start(prepared.symbol)
         silicon = self._ready()
+        if self._used + silicon.cpu_seconds() > SECONDS:
+            raise Spent
         silicon.load(self.machine.registers())
         stop = silicon.go()
         if stop.reason != "returned":

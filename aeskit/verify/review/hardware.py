@@ -152,8 +152,8 @@ def _argument(machine: Machine, number: int, address: int) -> None:
         machine.memory.write(at, np.frombuffer(address.to_bytes(8, "little"), np.uint8).copy())
 
 
-def beside(out: Hardware, prepared: Prepared, layout: Layout, make: Any) -> None:
-    """Make one call in an engine; what is wrong goes to `out.findings`."""
+def beside(out: Hardware, prepared: Prepared, layout: Layout, make: Any, most: int = LIMIT) -> None:
+    """Make one call of at most so many steps in an engine; what is wrong goes to `out.findings`."""
     machine = placed(prepared, layout.place)
     machine.start(prepared.symbol)
     start = machine.registers()
@@ -163,7 +163,7 @@ def beside(out: Hardware, prepared: Prepared, layout: Layout, make: Any) -> None
     try:
         other.load(start)
         steps, last = 0, start
-        for step in other.steps(RETURN, LIMIT):
+        for step in other.steps(RETURN, most):
             steps, last = steps + 1, step.registers
         out.calls, out.steps = out.calls + 1, out.steps + steps
         out.layouts.add(layout.name)

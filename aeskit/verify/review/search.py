@@ -20,7 +20,7 @@ from aeskit.machine.silicon import Silicon
 from aeskit.verify import tries
 from aeskit.verify.calls import Given, Prepared, prepare
 from aeskit.verify.failing_case import failing_case, hints
-from aeskit.verify.judge import Failure, Judge, Spent
+from aeskit.verify.judge import Failure, Judge, Spent, limit
 from aeskit.verify.proof import Proof, Prover
 from aeskit.verify.proofs import Target
 from aeskit.verify.review import code, hardware, proved
@@ -149,6 +149,7 @@ def search(
     drawn, letters = tries.values(first), first.inputs.letters
     named = hints(*_case(image, target.function, contract, cell), drawn)
     constants = tries.constants_of(code.read(image, target.function).instructions.values())
+    native = make is Silicon and not image.externals  # what is not there would be a fault on this CPU
     with Judge(image, BUDGET) as judge:
         state = _Search(image, target, contract, base, judge, letters)
         kind = proved.kind(cell.findings[0]) if cell.findings else "result"
@@ -156,13 +157,13 @@ def search(
         if seen:
             return _made(state, *seen, make)
         try:
-            some, found = state.find(tries.others(drawn, letters, named, constants), kind, make is Silicon)
+            some, found = state.find(tries.others(drawn, letters, named, constants), kind, native)
         except UnknownInstruction:
             raise NoneFound("the lane machine does not run this instruction") from None
         except NotDefined as error:
             raise NoneFound(str(error)) from None
         judge.left = BUDGET
-        state.native = make is Silicon and _shows(state, some, found.kind)
+        found = (_here(state, some) if native else None) or found
         some = state.small(some, found.kind)
         judge.left = BUDGET
         last = state.failure(some) or found
@@ -175,14 +176,15 @@ def _case(image: Image, function: str, contract: Contract, cell: Cell) -> tuple[
     return prover, failing_case(prover, proof, contract)
 
 
-def _shows(state: _Search, some: Values, kind: str) -> bool:
-    """Whether this CPU shows it as the lane machine does."""
+def _here(state: _Search, some: Values) -> Failure | None:
+    """What is wrong on this CPU, which from then on makes the calls if something is."""
     state.native = True
     try:
         found = state.failure(some)
     except MachineError:
-        return False
-    return found is not None and found.kind == kind
+        found = None
+    state.native = found is not None
+    return found
 
 
 # ---- Telling
@@ -215,7 +217,7 @@ def _confirmed(state: _Search, some: Values, make: Any) -> str:
         return "so it is in the lane machine"
     for layout in (hardware.Layout("as it is", lambda buffer, start: start + 64), *hardware.LAYOUTS[:2]):
         out = hardware.Hardware()
-        hardware.beside(out, replace(state.prepared(some)), layout, make)
+        hardware.beside(out, replace(state.prepared(some)), layout, make, limit(state.base.length))
         if out.findings:
             return f"so it is {'on this CPU' if make is Silicon else 'in the emulator'}"
     return f"it is not so {'on this CPU' if make is Silicon else 'in the emulator'}"
