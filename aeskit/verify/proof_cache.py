@@ -6,8 +6,8 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
@@ -56,58 +56,54 @@ def folder() -> Path:
 
 
 class Cache:
-    """A table of proofs; without a folder that can be written it remembers nothing."""
+    """A table of proofs; what cannot be read or written is not remembered, and proofs go on without."""
 
     def __init__(self, path: Path | None = None) -> None:
         """Open or make `path`, by default ``proofs.sqlite`` in `folder()`."""
-        self.path: Path | None = path or folder() / "proofs.sqlite"
-        try:
+        self.path: Path | None = None
+        with suppress(OSError, RuntimeError):  # a user may have no home
+            self.path = path or folder() / "proofs.sqlite"
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(self._connect()) as table, table:
-                table.execute("create table if not exists proofs (key text primary key, proof text)")
-                table.execute("create table if not exists loops (key text primary key, loop text)")
-        except (OSError, sqlite3.Error):
-            self.path = None
+        for name, column in (("proofs", "proof"), ("loops", "loop")):
+            self._do(f"create table if not exists {name} (key text primary key, {column} text)")
 
-    def _connect(self) -> sqlite3.Connection:
-        assert self.path is not None
-        return sqlite3.connect(self.path, timeout=30)
+    def _do(self, statement: str, rows: Sequence[tuple[str, ...]] = ((),)) -> list[tuple[str, ...]]:
+        """A statement for each of `rows`, and what the last one gives; a table that refuses is given up."""
+        if self.path is None:
+            return []
+        try:
+            with closing(sqlite3.connect(self.path, timeout=30)) as table, table:
+                found: list[tuple[str, ...]] = []
+                for row in rows:
+                    found = table.execute(statement, row).fetchall()
+                return found
+        except sqlite3.Error:
+            self.path = None
+            return []
 
     def known(self, code: str) -> dict[str, Proof]:
         """What was proved of this code, by `key`."""
-        if self.path is None:
-            return {}
-        with closing(self._connect()) as table:
-            rows = table.execute("select key, proof from proofs where key like ?", (f"{code}%",)).fetchall()
+        rows = self._do("select key, proof from proofs where key like ?", [(f"{code}%",)])
         return {key: read(text) for key, text in rows}
 
     def loops(self, code: str) -> list[Closed]:
         """The main loops of this code that were closed."""
-        if self.path is None:
-            return []
-        with closing(self._connect()) as table:
-            rows = table.execute("select loop from loops where key like ?", (f"{code}%",)).fetchall()
+        rows = self._do("select loop from loops where key like ?", [(f"{code}%",)])
         return [_loop(json.loads(text)) for (text,) in rows]
 
     def store_loops(self, code: str, loops: Iterable[Closed]) -> None:
         """Keep loops that were closed; those that were not are tried again."""
-        if self.path is None:
-            return
         rows = [
             (f"{code} {c.function} {c.contract} {c.key_size} {c.in_place}", json.dumps(raw_loop(c)))
             for c in loops
             if not c.findings
         ]
-        with closing(self._connect()) as table, table:
-            table.executemany("insert or replace into loops values (?, ?)", rows)
+        self._do("insert or replace into loops values (?, ?)", rows)
 
     def store(self, proofs: Mapping[str, Proof]) -> None:
         """Keep proofs by `key`; findings are kept as well, for the same code has them again."""
-        if self.path is None:
-            return
         rows = [(name, json.dumps(proof.__dict__)) for name, proof in proofs.items()]
-        with closing(self._connect()) as table, table:
-            table.executemany("insert or replace into proofs values (?, ?)", rows)
+        self._do("insert or replace into proofs values (?, ?)", rows)
 
 
 def key(code: str, proof: Proof, loop: Closed | None = None) -> str:

@@ -292,7 +292,7 @@ def test_no_call_is_looked_for_behind_the_step_limit(tmp_path):
     (tmp_path / "loop.S").write_text(".globl f\nf: jmp f\n")
     target = Target(str(tmp_path / "loop.S"), "f", "ecb_encrypt")
     limit = Proof("f", "ecb_encrypt", 16, 16, False, findings=("more than 9 steps; the run stands at f",))
-    assert proofs.endless(limit)
+    assert proofs.endless(limit.findings)
     assert explain(target, [limit]).lines() == []
 
 
