@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from aeskit import _native, contracts
-from aeskit.verify import mutants_answers, mutants_proofs
+from aeskit.verify import mutants_answers, mutants_proofs, mutants_runs
 from aeskit.verify.mutants_answers import Asked
 from aeskit.verify.mutants_explain import OUTSIDE, REASONS, UNREACHED, Reason, reason, refused
 from aeskit.verify.mutants_levels import Verdict
@@ -120,7 +120,8 @@ def run(
             outcomes[outcome.mutant] = outcome
     progress = partial(told, "proofs")
     for proved in mutants_proofs.prove(job.targets, job.reach, list(outcomes), workers, progress, spent):
-        outcome = replace(outcomes.pop(proved.mutant), proof=proved.verdict)
+        outcome = outcomes.pop(proved.mutant)
+        outcome = replace(outcome, proof=_verdict(job, outcome, proved))
         yield replace(outcome, reason=_reason(job.reach, outcome, proved))
 
 
@@ -134,6 +135,14 @@ def _answered(
     asked = Asked(job.targets[0], job.reach, job.engine, job.level)
     for found in mutants_answers.every(asked, mutants, workers, spent):
         yield Outcome(found.mutant, found.known, found.verified, None, died=found.died)
+
+
+def _verdict(job: Job, outcome: Outcome, proved: Proved) -> Verdict:
+    """What the proofs say; of what they cannot follow, and nothing else kills, a run that is wrong."""
+    if proved.finding or not proved.refusals or outcome.killed_by_verification:
+        return proved.verdict
+    finding = mutants_runs.search(job.targets, proved.mutant, job.reach)
+    return Verdict(finding, proved.checks) if finding else proved.verdict
 
 
 def _reason(reach: Reach, outcome: Outcome, proved: Proved) -> Reason | None:

@@ -82,7 +82,7 @@ def _kind(seen: Seen) -> str:
 
 _SAME = {
     "opcode": "both opcodes give the same on what they meet here",
-    "register": "both registers hold the same value there",
+    "register": "both registers hold the same there, or the same lies at both",
     "immediate": "the bit does not count for what it meets here",
     "displacement": "both addresses hold the same bytes",
     "dropped": "what it would write is there already",

@@ -6,12 +6,13 @@ A mutant never moves code: what is shorter is filled up with nops, what is longe
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from aeskit.machine.decode import iced
+from aeskit.machine import stand_ins
+from aeskit.machine.decode import LONGEST, iced
 from aeskit.machine.errors import LoadError
 from aeskit.machine.loader import Image
 
@@ -93,18 +94,19 @@ class Made:
     mutants: tuple[Mutant, ...]
     skipped: int
     instructions: int
+    others: tuple[str, ...] = ()
+    """Functions that it calls or goes to, whose instructions were changed too."""
 
 
-def every(image: Image, function: str) -> Made:
-    """All mutants of a function; LoadError where its size is not known or its bytes are no code."""
-    start = image.address_of(function)
-    size = image.functions.get(function, 0)
-    if not size:
-        raise LoadError(f"{image.name} does not say where {function} ends: its symbol needs .type and .size")
-    lib, found, skipped, count = iced(), [], 0, 0
-    for raw in lib.module.Decoder(64, image.code_at(start, size), ip=start):
-        if raw.is_invalid:
-            raise LoadError(f"{function} holds bytes at {raw.ip:#x} that are no instruction")
+def every(image: Image, function: str, visited: Iterable[int] = ()) -> Made:
+    """All mutants of a function, and of what else its runs visit: `visited` are addresses of instructions.
+
+    LoadError where the function's size is not known or its bytes are no code.
+    """
+    found: list[Mutant] = []
+    skipped = count = 0
+    outside = _outside(image, function, visited)
+    for raw in [*_instructions(image, function), *(_decoded(image, address) for address in outside)]:
         count += 1
         known = {image.code_at(raw.ip, raw.len)}
         for kind, changed in _changes(raw):
@@ -114,7 +116,39 @@ def every(image: Image, function: str) -> Made:
             elif code not in known:
                 known.add(code)
                 found.append(_mutant(image, raw, kind, changed, code))
-    return Made(tuple(found), skipped, count)
+    others = dict.fromkeys(image.label_at(address).partition("+")[0] for address in outside)
+    return Made(tuple(found), skipped, count, tuple(others))
+
+
+def _extent(image: Image, function: str) -> tuple[int, int]:
+    """Where a function begins, and its bytes."""
+    size = image.functions.get(function, 0)
+    if not size:
+        raise LoadError(f"{image.name} does not say where {function} ends: its symbol needs .type and .size")
+    return image.address_of(function), size
+
+
+def _instructions(image: Image, function: str) -> Iterator[Any]:
+    start, size = _extent(image, function)
+    for raw in iced().module.Decoder(64, image.code_at(start, size), ip=start):
+        if raw.is_invalid:
+            raise LoadError(f"{function} holds bytes at {raw.ip:#x} that are no instruction")
+        yield raw
+
+
+def _outside(image: Image, function: str, visited: Iterable[int]) -> list[int]:
+    """What is visited of other functions; not what stands in for those of others."""
+    start, size = _extent(image, function)
+    ours = [section for section in image.sections if section.address != stand_ins.ADDRESS]
+    return sorted(
+        address
+        for address in visited
+        if not start <= address < start + size and any(s.address <= address < s.end for s in ours)
+    )
+
+
+def _decoded(image: Image, address: int) -> Any:
+    return iced().module.Decoder(64, image.code_at(address, LONGEST), ip=address).decode()
 
 
 def patched(image: Image, mutant: Mutant) -> Image:

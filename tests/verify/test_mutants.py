@@ -11,6 +11,7 @@ from aeskit import _native, contracts
 from aeskit.cli import main
 from aeskit.machine.bochs import EmulatorMissing
 from aeskit.machine.bochs.library import library
+from aeskit.machine.decode import decode
 from aeskit.machine.loader import load
 from aeskit.verify import (
     mutants,
@@ -129,12 +130,10 @@ def test_what_the_proof_passes_is_explained(outcomes, before, after, kind):
     assert found.reason.text
 
 
-def test_what_the_proof_cannot_follow_is_no_kill(outcomes):
+def test_what_the_proof_cannot_follow_is_killed_by_a_call_that_is_wrong(outcomes):
     found = one(outcomes, "pxor %xmm1,%xmm0", "por")
-    assert found.refused
-    assert not found.killed_by_proof
-    assert found.reason.kind == mutants_explain.UNKNOWN
-    assert "product of two unknown bits" in found.reason.text
+    assert found.killed_by_proof
+    assert "f (one), AES-128, 0 bytes, upper halves clear: block: byte 0 is" in found.proof.finding
 
 
 def test_what_the_proof_follows_is_killed_or_explained(outcomes):
@@ -298,3 +297,32 @@ def test_the_command_refuses_what_there_is_not():
     assert result.exit_code == 2
     assert "function must be one of" in result.output
     assert contracts.of("nothing_of_ours") == []
+
+
+def test_what_a_function_goes_to_is_changed_too():
+    """CBC decryption is one routine that several functions share; its own symbol is a few instructions."""
+    targets = tuple(proofs.own(["cbc_decrypt_aesni_avx"]))
+    image, reach = targets[0].image(), mutants_reach.measure(targets, [16, 256])
+    visited = frozenset().union(*reach.visits.values())
+    alone = mutants_make.every(image, "cbc_decrypt_aesni_avx")
+    whole = mutants_make.every(image, "cbc_decrypt_aesni_avx", visited)
+    assert alone.others == ()
+    assert whole.others == ("cbc_decrypt_blocks_aesni_avx",)
+    assert visited <= {m.address for m in whole.mutants} | _unchanged(image, visited)
+    assert set(alone.mutants) < set(whole.mutants)
+    assert whole.instructions > 10 * alone.instructions
+
+
+def _unchanged(image, visited):
+    """What no mutant is made of: nops, returns and landing pads."""
+    return {a for a in visited if decode(image, a).mnemonic.startswith(("endbr", "nop", "ret"))}
+
+
+def test_what_stands_in_for_a_function_of_others_is_not_changed(tmp_path):
+    (tmp_path / "f.S").write_text(
+        ".globl f\n.type f, @function\nf: sub $8, %rsp\n mov $16, %edx\n call memcpy\n add $8, %rsp\n ret\n"
+        ".size f, .-f\n"
+    )
+    image = load(tmp_path / "f.S")
+    visited = [image.symbols["f"], image.symbols["memcpy"]]
+    assert mutants_make.every(image, "f", visited) == mutants_make.every(image, "f")
