@@ -19,6 +19,8 @@ Execute = Callable[[], int | None]
 """Runs the instruction; gives the address to go to, or None for the next one."""
 
 ONE_SOURCE = {"movbe", "tzcnt", "lzcnt", "popcnt", "blsi", "blsr", "blsmsk"}
+CONTROLS = {"bextr": 2} | dict.fromkeys(("bzhi", "shlx", "shrx", "sarx", "bt", "bts", "btr", "btc"), 1)
+"""The second source's bytes that count: what stands above them is not read (SDM volume 2)."""
 WITH_CARRY = {"adc", "sbb", "rcl", "rcr"}
 
 
@@ -157,12 +159,19 @@ def _scalar(b: Binder, entry: Scalar) -> Execute:
     if entry.name in ("bt", "bts", "btr", "btc") and isinstance(destination, d.Memory) and _size(rest[0]):
         raise unknown(b.ins)
     fetches = [b.integer(o, size) for o in operands]
+    if entry.name in CONTROLS and _size(operands[1]):
+        fetches[1] = _low(b, fetches[1], CONTROLS[entry.name])
     if entry.name in WITH_CARRY:
         state, bit = b.state, b.domain.bit
         fetches.append(lambda: bit(state.cf, b.ins))
     store = b.store_integer(destination) if entry.writes else None
     compute = b.domain.integer(entry, 8 * size, b.ins)
     return _apply(b, compute, fetches, store)
+
+
+def _low(b: Binder, fetch: Callable[[], Any], size: int) -> Callable[[], Any]:
+    part = b.domain.part
+    return lambda: part(fetch(), 0, size)
 
 
 def _apply(b: Binder, compute: Callable[..., Any], fetches: list[Any], store: Any) -> Execute:

@@ -10,7 +10,7 @@ import numpy as np
 from aeskit.machine.addresses import Addresses
 from aeskit.machine.counters import Carry, Counters, PairPredicate, Predicate, Unknown, Word, outside
 from aeskit.machine.decode import Instruction
-from aeskit.machine.errors import SecretDependence
+from aeskit.machine.errors import OutsideDomain, SecretDependence
 from aeskit.machine.flags import undefined_carry, undefined_flags, undefined_result
 from aeskit.machine.gf2 import CONSTANTS, Expressions, Plan, basis
 from aeskit.machine.integers import Integers
@@ -169,7 +169,11 @@ class Symbolic:
             if pointers is None or not pointers.among(operands):
                 return plainly(*values)
             if pointers.spoiled(entry.name, bits, operands):
-                result, cf, of, flags = symbolic(*[self.opaque(v) for v in values])
+                try:
+                    result, cf, of, flags = symbolic(*[self.opaque(v) for v in values])
+                except OutsideDomain:
+                    what = "an address, whose bits hang on where the caller's memory lies,"
+                    raise outside(instruction, what) from None
                 never = entry.name == "or" and bits == 64 and pointers.not_zero(operands)
                 return result, cf, of, (0, *flags[1:]) if never and flags else flags
             return pointers.flags(entry.name, operands, plainly(*values))

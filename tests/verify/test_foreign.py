@@ -92,3 +92,130 @@ def test_a_carry_found_by_comparing_sum_and_summand_is_proved(tmp_path, carry):
 @pytest.mark.parametrize("carry", WRONG_CARRIES)
 def test_a_carry_found_otherwise_is_not(tmp_path, carry):
     assert findings(prove(tmp_path, COUNTER.replace("CARRY", WRONG_CARRIES[carry]), "ctr", (16,)))
+
+
+# ---- Counts of which the low byte alone is set, as LLVM does
+
+ONE_BLOCK = """
+.text
+SYM_FUNC_START(f)
+ COUNT
+ movups (%rsi,%rax), %xmm0
+ movups (%rdi), %xmm1
+ pxor %xmm1, %xmm0
+ .irp n, 1, 2, 3, 4, 5, 6, 7, 8, 9
+ movups 16*\\n(%rdi), %xmm1
+ aesenc %xmm1, %xmm0
+ .endr
+ movups 160(%rdi), %xmm1
+ aesenclast %xmm1, %xmm0
+ movups %xmm0, (%rdx)
+ ret
+SYM_FUNC_END(f)
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "proved"),
+    [
+        ("mov $4, %r10b; mov $16, %eax; bzhi %r10, %rax, %rax", True),
+        ("mov $5, %r10b; mov $16, %eax; shrx %r10, %rax, %rax", True),
+        ("mov $0x0104, %r10w; mov $32, %eax; bextr %r10, %rax, %rax", True),
+        ("mov $4, %r10b; mov $32, %eax; bextr %r10, %rax, %rax", False),
+        ("mov $4, %r10b; xor %eax, %eax; bt %r10, %rax; adc %eax, %eax", True),
+        ("mov $4, %r10b; mov $16, %eax; pext %r10, %rax, %rax; xor %eax, %eax", False),
+        ("mov $4, %ah; mov $16, %r10d; bzhi %rax, %r10, %rax", False),
+    ],
+)
+def test_what_stands_above_a_count_is_not_read(tmp_path, count, proved):
+    text = ONE_BLOCK.replace("COUNT", count.replace("; ", "\n "))
+    found = findings(prove(tmp_path, text, "ecb_encrypt", (16,)))
+    assert (found == []) == proved, found
+
+
+# ---- The tweak times x^8 by an affine map of bytes (GFNI)
+
+
+def matrix(shift):
+    """Rows of the map b -> bits of b times 0x87 from `shift` on, row 0 in the last byte (SDM volume 2)."""
+    rows = [0] * 8
+    for bit in range(8):
+        product = 0
+        for power in (0, 1, 2, 7):
+            product ^= 1 << bit + power
+        for row in range(8):
+            rows[row] |= (product >> row + shift & 1) << bit
+    return "0x" + bytes(rows).hex()
+
+
+UPDATE = """
+.section .rodata
+.balign 8
+low: .quad {low}
+high: .quad {high}
+.text
+SYM_FUNC_START(f)
+ mov 480(%rdi), %eax
+ shr $2, %eax
+ add $5, %eax
+ movups (%r8), %xmm2
+ mov $8, %r11d
+1: movups (%rsi), %xmm0
+ pxor %xmm2, %xmm0
+ movups (%rdi), %xmm1
+ pxor %xmm1, %xmm0
+ lea 16(%rdi), %r9
+ mov %eax, %r10d
+2: movups (%r9), %xmm1
+ aesenc %xmm1, %xmm0
+ add $16, %r9
+ dec %r10d
+ jne 2b
+ movups (%r9), %xmm1
+ aesenclast %xmm1, %xmm0
+ pxor %xmm2, %xmm0
+ movups %xmm0, (%rdx)
+ pshufd $0x13, %xmm2, %xmm3
+ psrad $31, %xmm3
+ paddq %xmm2, %xmm2
+ mov $0x87, %ecx
+ movq %rcx, %xmm4
+ mov $1, %ecx
+ pinsrd $2, %ecx, %xmm4
+ pand %xmm4, %xmm3
+ pxor %xmm3, %xmm2
+ add $16, %rsi
+ add $16, %rdx
+ dec %r11d
+ jne 1b
+ movups (%r8), %xmm2
+ movddup low(%rip), %xmm3
+ movddup high(%rip), %xmm4
+ movdqa %xmm2, %xmm1
+ psrldq $15, %xmm1
+ movdqa %xmm1, %xmm5
+ gf2p8affineqb ${constant}, %xmm3, %xmm1
+ gf2p8affineqb $0, %xmm4, %xmm5
+ pslldq $1, %xmm5
+ pslldq $1, %xmm2
+ pxor %xmm1, %xmm2
+ pxor %xmm5, %xmm2
+ movups %xmm2, (%r8)
+ ret
+SYM_FUNC_END(f)
+"""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "constant", "proved"),
+    [
+        (matrix(0), matrix(8), 0, True),
+        (matrix(8), matrix(0), 0, False),
+        (matrix(0), matrix(8), 1, False),
+        ("0x" + bytes.fromhex(matrix(0)[2:])[::-1].hex(), matrix(8), 0, False),
+    ],
+)
+def test_a_tweak_times_x_8_by_affine_maps(tmp_path, low, high, constant, proved):
+    text = UPDATE.replace("{low}", low).replace("{high}", high).replace("{constant}", str(constant))
+    found = findings(prove(tmp_path, text, "xts_encrypt_tweak", (128,), 32))
+    assert (found == []) == proved, found
