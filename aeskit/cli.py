@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from aeskit import __version__
-from aeskit.command_line import OUTPUT, Commands
+from aeskit.command_line import OUTPUT, Commands, Stopped
 from aeskit.vectors_cli import vectors
 
 
@@ -145,7 +145,7 @@ def prove(
     """Prove functions for every key, tweak, counter and all data, length by length.
 
     NAMES are functions of our own core, or FILE:SYMBOL of an object, a library or a .S file. The exit status
-    is 0 where everything is proved, 1 where something is not, 2 for a run that was misused. With
+    is 0 where everything is proved, 1 where something is not, 2 for a run that was misused or stopped. With
     --every-length a name whose contract can be proved length by length alone ends with 1; with --all it is
     told, and the status is that of the rest.
     """
@@ -155,14 +155,14 @@ def prove(
         asked = command.targets(names, everything, contract, contract_file, include, define)
         which = command.lengths(lengths)
     except (ValueError, OSError) as error:
-        raise click.UsageError(str(error)) from None
+        raise Stopped(str(error)) from None
     sizes = [int(bits) // 8 for bits in key_bits or ("128", "192", "256")]
     try:
         status = command.prove(
             asked, which, sizes, workers, not no_cache, file, every=every_length, everything=everything
         )
     except ValueError as error:
-        raise click.UsageError(str(error)) from None
+        raise Stopped(str(error)) from None
     raise SystemExit(status)
 
 
@@ -202,7 +202,7 @@ def lockstep(
     """Run the lane machine beside hardware and compare every register after every instruction.
 
     NAMES are functions of our own core, or FILE:SYMBOL of an object, a library or a .S file. The exit status
-    is 0 where both agree, 1 where they differ, 2 for a run that was misused.
+    is 0 where both agree, 1 where they differ, 2 for a run that was misused or stopped.
     """
     from aeskit.verify import lockstep_command as command
     from aeskit.verify import prove_command
@@ -213,7 +213,7 @@ def lockstep(
         asked = prove_command.targets(names, everything, contract, contract_file, include, define)
         raise SystemExit(command.functions(asked, count, engine, workers))
     except (ValueError, OSError) as error:
-        raise click.UsageError(str(error)) from None
+        raise Stopped(str(error)) from None
 
 
 @main.command()
@@ -273,7 +273,7 @@ def mutants(
         options = command.Asked(which, count, seed, engine or "", level or "", proof)
         raise SystemExit(command.run(asked, options, workers, file))
     except (ValueError, OSError) as error:
-        raise click.UsageError(str(error)) from None
+        raise Stopped(str(error)) from None
 
 
 @main.command()
@@ -301,14 +301,14 @@ def mutants(
 def step(**options: Any) -> None:
     """Run one function once and show every instruction: lanes by name, phases, memory, findings.
 
-    The exit status is 1 if something was found.
+    The exit status is 1 if something was found, 2 for a run that was misused or stopped.
     """
     from aeskit.views import step_command
 
     try:
         raise SystemExit(step_command.run(**options))
     except (ValueError, OSError) as error:
-        raise click.ClickException(str(error)) from None
+        raise Stopped(str(error)) from None
 
 
 @main.command()
@@ -333,14 +333,15 @@ def review(**options: Any) -> None:
     """Tell all that can be known of the functions in FILE: an object, a library or a .S file.
 
     Proofs, layouts on hardware, memory, secrets, ABI, CPU features and more, each with its evidence and its
-    caveat. The exit status is 0 where nothing is wrong, 1 where something is, 2 for a run that was misused.
+    caveat. The exit status is 0 where nothing is wrong, 1 where something is, 2 for a run that was misused or
+    stopped.
     """
     from aeskit.views import review_command
 
     try:
         raise SystemExit(review_command.run(**options))
     except (ValueError, OSError) as error:
-        raise click.UsageError(str(error)) from None
+        raise Stopped(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from aeskit.printed import printable
+
 MISUSED = 2
 """Exit status."""
 
@@ -25,9 +27,13 @@ EXTRAS = {
 
 
 class Stopped(click.ClickException):
-    """A command cannot go on; the message is the one line to show."""
+    """A command cannot go on; the message is the one line to show, whatever names a file has in it."""
 
     exit_code = MISUSED
+
+    def __init__(self, message: str) -> None:
+        """Nothing in the message is a command to the terminal."""
+        super().__init__("\n".join(map(printable, message.split("\n"))))
 
 
 class Command(click.Command):
@@ -64,6 +70,8 @@ class Commands(Group):
                 sys.stdout.flush()
         except ModuleNotFoundError as error:
             raise missing(error) from None
+        except KeyboardInterrupt:
+            raise Stopped("stopped before its end: there is no result") from None
         except BrokenPipeError:
             raise  # click's own: the reader has gone
         except OSError as error:

@@ -52,6 +52,28 @@ def test_a_file_that_cannot_be_written_costs_no_run(command, tmp_path):
     assert f"{file} cannot be written: No such file or directory" in " ".join(result.output.split())
 
 
+def test_ctrl_c_is_no_result(monkeypatch, tmp_path):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("aeskit.views.review_command.review", stop)
+    (tmp_path / "f.S").write_text("f: ret")
+    (tmp_path / "report.json").write_text("an old one")
+    json_file = str(tmp_path / "report.json")
+    result = CliRunner().invoke(main, ["review", str(tmp_path / "f.S"), "--json", json_file])
+    assert result.exit_code == MISUSED
+    assert result.output.strip() == "Error: stopped before its end: there is no result"
+    assert (tmp_path / "report.json").read_text() == "an old one"
+
+
+def test_a_file_of_a_hostile_name_is_no_command_to_the_terminal(tmp_path):
+    (tmp_path / "f.S").write_text('.globl "a\\033[31mb"\n.type "a\\033[31mb",@function\n"a\\033[31mb": ret\n')
+    result = CliRunner().invoke(main, ["review", str(tmp_path / "f.S"), "--function", "\x1b[2J"])
+    assert result.exit_code == MISUSED
+    assert "has no symbol �[2J; it has a" in result.output
+    assert "\x1b" not in result.output
+
+
 def test_trying_a_file_leaves_what_there_was(tmp_path):
     old, new, link = tmp_path / "old", tmp_path / "new", tmp_path / "link"
     old.write_text("kept")

@@ -155,7 +155,8 @@ def _file(name: str, data: bytes) -> int:
     try:
         file = os.memfd_create(name)
     except (AttributeError, OSError) as error:
-        raise SiliconError(f"single-stepping needs Linux with memfd_create: {error}") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise SiliconError(f"single-stepping needs Linux with memfd_create: {why}") from None
     os.write(file, data)
     return file
 

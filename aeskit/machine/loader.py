@@ -19,7 +19,7 @@ from aeskit.machine import decode, lines, relocate, stand_ins
 from aeskit.machine import elf as e
 from aeskit.machine.assemble import assemble
 from aeskit.machine.errors import LoadError, NotDefined
-from aeskit.printed import printable
+from aeskit.printed import FEW, nearest, printable
 
 BASE = 0x2C5B_0000
 """Below 2^31, as code that is not position-independent asks, and no number that code has other uses for."""
@@ -106,7 +106,9 @@ class Image:
         if symbol in self.symbols:
             return self.symbols[symbol]
         known = sorted(self.functions) or sorted(self.symbols)
-        raise LoadError(f"{self.name} has no symbol {symbol}; it has {', '.join(known[:20]) or 'none'}")
+        few = f"it has {nearest(symbol, known) or 'none'}"
+        told = few if len(known) <= FEW else f"of {len(known):,} the nearest are {nearest(symbol, known)}"
+        raise LoadError(f"{self.name} has no symbol {symbol}; {told}")
 
     def section_at(self, address: int) -> Section | None:
         """The section that an address lies in, or None."""

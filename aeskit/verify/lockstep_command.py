@@ -7,11 +7,12 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from aeskit.machine import silicon
 from aeskit.machine.memory import Memory
-from aeskit.printed import uncut
+from aeskit.printed import fitted, progress
 from aeskit.verify import beside
 from aeskit.verify.beside import Beside
 from aeskit.verify.proofs import Target
@@ -22,10 +23,14 @@ AGREE, DIFFER = 0, 1
 
 def functions(asked: list[Target], count: int, engine: str, workers: int | None) -> int:
     """Run each function at `count` lengths beside the engine; ValueError where that cannot be had."""
+    why = silicon.unavailable() if engine == "auto" else ""
+    if why:
+        engine = "emulator"
+        Console(stderr=True).print(f"{why}; so this is the emulator", highlight=False, soft_wrap=True)
     jobs = [(target, beside.spread(target.promise(), count)) for target in asked]
     columns = (TextColumn("lockstep"), BarColumn(), MofNCompleteColumn(), TextColumn("left"))
     found: list[Beside] = []
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+    with progress(*columns, TimeRemainingColumn()) as bar:
         task = bar.add_task("lockstep", total=len(jobs))
         for one in beside.every(jobs, engine, workers):
             found.append(one)
@@ -52,7 +57,7 @@ def _show(found: list[Beside]) -> int:
             (f"{len(one.lengths)}", f"{one.steps:,}"),
         )
         table.add_row(*names, *counts, told, style=style)
-    console.print(uncut(table))
+    console.print(fitted(table, console))
     for line in dict.fromkeys(f"skipped, this CPU lacks {one.skipped}" for one in found if one.skipped):
         console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
     wrong = [one for one in found if one.difference]

@@ -17,6 +17,7 @@ from aeskit.contracts import Call, Contract
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image, load
 from aeskit.machine.splits import Choose, Impossible, Split
+from aeskit.printed import one_of
 from aeskit.verify import pool, proof_cache
 from aeskit.verify.every_length import Closed, EveryLength
 from aeskit.verify.proof import Proof, Prover
@@ -117,7 +118,7 @@ def find_contract(name: str, file: str = "") -> Contract:
         raise ValueError(f"{file} must define {name} as a Contract")
     if name in contracts.ALL:
         return contracts.ALL[name]
-    raise ValueError(f"contract must be one of {', '.join(contracts.ALL)}, not {name}")
+    raise ValueError(one_of("contract", name, list(contracts.ALL)))
 
 
 def _read(file: str) -> dict[str, Any]:
@@ -162,7 +163,7 @@ def own(names: Iterable[str] = ()) -> list[Target]:
     known = [i.name for i in implementations.ALL if i.built]
     for name in wanted:
         if name not in known:
-            raise ValueError(f"function must be one of {', '.join(known)}, or FILE:SYMBOL, not {name}")
+            raise ValueError(one_of("a function that is not given as FILE:SYMBOL", name, known))
     return [Target(path, name, c.name) for name in wanted or known for c in contracts.of(name)]
 
 

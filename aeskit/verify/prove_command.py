@@ -6,17 +6,16 @@ import json
 import time
 from collections import defaultdict
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from aeskit import contracts
 from aeskit.machine import stand_ins
-from aeskit.printed import printable, uncut
+from aeskit.printed import fitted, listed, printable, progress, write_whole
 from aeskit.verify import proofs
 from aeskit.verify.every_length import Closed
 from aeskit.verify.proof import Proof
@@ -58,7 +57,7 @@ def targets(
             continue
         known = [contract] if contract else [c.name for c in contracts.of(symbol)]
         if not known:
-            raise ValueError(f"--contract must say what {symbol} promises: {', '.join(contracts.ALL)}")
+            raise ValueError(f"--contract must say what {symbol} promises:\n{listed(list(contracts.ALL))}")
         out += [Target(path, symbol, c, include, define, contract_file) for c in known]
     for target in out:
         target.promise()
@@ -111,7 +110,7 @@ def prove(
     closed: list[Closed] = []
     found: list[Proof] = []
     cache = Cache() if cached else None
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with progress(*columns) as bar:
         task = bar.add_task("prove", total=None)
 
         def told(done: int, total: int) -> None:
@@ -142,7 +141,7 @@ def prove(
         lengths_of = [{"function": f, "contract": c, "lengths": word} for (f, c), word in scopes.items()]
         document: dict[str, Any] = {"aeskit_proofs": 1, "scope": lengths_of, "proofs": rows, "loops": loops}
         document["refuted"] = [asdict(one) for one in refuted]
-        Path(file).write_text(json.dumps(document, indent=1), encoding="utf-8")
+        write_whole(file, json.dumps(document, indent=1))
     failed = any(not proof.proved for proof in found) or any(c.findings for c in closed)
     short = every and not everything and ASKED in scopes.values()
     return 0 if found and not failed and not left and not short else 1
@@ -270,7 +269,7 @@ def show(
         result = f"[red]{len(bad)} not proved[/]" if bad else "[green]proved[/]"
         counts = str(len(rows)), str(sum(p.cases for p in rows))
         table.add_row(escape(f"{function}\n{names}"), span, bits, *counts, result)
-    console.print(uncut(table))
+    console.print(fitted(table, console))
     wrong = sorted((p for p in found if not p.proved), key=lambda p: p.length)
     for proof in wrong[:SHOWN]:
         console.print(f"{proof.title()}: {proof.findings[0]}", markup=False, highlight=False)

@@ -6,12 +6,10 @@ import json
 import re
 import shutil
 import sys
-from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
-from aeskit.printed import printable
+from aeskit.printed import printable, progress, write_whole
 from aeskit.verify.prove_command import lengths as read_lengths
 from aeskit.verify.review.model import FAILS, OPEN, Line, Review
 from aeskit.verify.review.review import LENGTHS, Wanted, review
@@ -59,16 +57,16 @@ def run(
     if cycles:
         _measure(made, wanted)
     if json_file:
-        Path(json_file).write_text(json.dumps(made.to_json(), indent=1) + "\n", encoding="utf-8")
+        write_whole(json_file, json.dumps(made.to_json(), indent=1) + "\n")
     if html_file:
-        Path(html_file).write_text(view.page(made), encoding="utf-8")
+        write_whole(html_file, view.page(made))
     _show(made, brief=bool(json_file or html_file))
     return GOOD if made.good else BAD
 
 
 def _reviewed(wanted: Wanted) -> Review:
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with progress(*columns) as bar:
         task = bar.add_task("review", total=None)
         return review(
             wanted,

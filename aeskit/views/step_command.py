@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from pathlib import Path
 
+from aeskit.printed import write_whole
 from aeskit.trace import Trace
 from aeskit.verify.stepping import Given, trace
 from aeskit.views import steps
@@ -43,11 +43,11 @@ def run(
     )
     made = trace(target, contract, given, engine, contract_file, include=include, define=define)
     if json_file:
-        Path(json_file).write_text(made.to_json(), encoding="utf-8")
+        write_whole(json_file, made.to_json())
     if html:
         from aeskit.views.page import page
 
-        Path(html).write_text(page(made), encoding="utf-8")
+        write_whole(html, page(made))
     if text or full or not (html or json_file):
         show(made, full)
     elif made.findings:

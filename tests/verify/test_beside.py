@@ -107,3 +107,17 @@ def test_what_the_cpu_lacks_is_a_skip(capsys, monkeypatch, tmp_path):
     assert "ud2" in done.skipped
     assert lockstep_command._show([done]) == 0
     assert "skipped, this CPU lacks ud2" in capsys.readouterr().out
+
+
+def test_without_single_stepping_the_emulator_takes_over(monkeypatch, capsys):
+    asked = []
+
+    def every(jobs, engine, workers):
+        asked.append(engine)
+        return [beside.Beside(jobs[0][0], (16,), engine, 1)]
+
+    monkeypatch.setattr(lockstep_command.silicon, "unavailable", lambda: "ptrace is not allowed")
+    monkeypatch.setattr(beside, "every", every)
+    assert lockstep_command.functions(own(["keys_expand_aesni"]), 1, "auto", 1) == 0
+    assert asked == ["emulator"]
+    assert "ptrace is not allowed; so this is the emulator" in capsys.readouterr().err

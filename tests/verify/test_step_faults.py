@@ -170,7 +170,7 @@ def test_the_key_is_the_longest_that_the_contract_has(tmp_path):
 )
 def test_bad_input_is_one_line(arguments, message):
     refused = run(*arguments)
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert message in refused.output
     assert "Traceback" not in refused.output
 
