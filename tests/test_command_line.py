@@ -17,7 +17,7 @@ ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{
 
 NEED_EXTRAS = """
 step ctr_crypt_aesni_avx
-prove ctr_crypt_aesni_avx --lengths 16
+prove ctr_crypt_aesni_avx --lengths 16 --workers 1 --no-cache
 lockstep ctr_crypt_aesni_avx
 lockstep --table
 """
