@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import ExitStack
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from aeskit.verify import pool
@@ -108,45 +108,56 @@ def prove(
     spent: Spent | None = None,
 ) -> Generator[Proved]:
     """Prove a function under each mutant; each is given when it is decided, `told` hears (calls, all)."""
-    open_ = {mutant: Proved(mutant) for mutant in mutants}
-    with _Workers(targets, workers, {} if spent is None else spent) as run:
-        yield from _wave(run, first(reach), reach, open_, told)
-        for mutant, proved in list(open_.items()):
+    count = pool.cores(workers)
+    with pool.shared(count) as processes, _forgotten():
+        run = _Run(targets, reach, processes, count, {} if spent is None else spent, told)
+        run.open = {mutant: Proved(mutant) for mutant in mutants}
+        yield from run.wave(first(reach))
+        for mutant, proved in list(run.open.items()):
             if proved.refusals:  # nothing followed so far was wrong, and no proof can follow the rest
-                yield open_.pop(mutant)
-        asked = rest(reach, (mutant.address for mutant in open_))
-        yield from _wave(run, asked, reach, open_, told)
-    yield from open_.values()
+                yield run.open.pop(mutant)
+        yield from run.wave(rest(reach, (mutant.address for mutant in run.open)))
+    yield from run.open.values()
 
 
-def _wave(
-    run: _Workers,
-    asked: list[Given],
-    reach: Reach,
-    open_: dict[Mutant, Proved],
-    told: Callable[[int, int], None],
-) -> Iterator[Proved]:
-    """Make these calls with every mutant that is not decided; give those that are."""
-    waiting = [tuple(asked[at : at + TOGETHER]) for at in range(0, len(asked), TOGETHER)][::-1]
-    wholes = {mutant: _compared(reach, mutant.address) for mutant in open_}
-    running: dict[Future[Worked], int] = {}
-    done = 0
-    while (waiting and open_) or running:
-        while waiting and open_ and len(running) < run.count:
-            calls = waiting.pop()
-            lengths = {given.length for given in calls}
-            whole = frozenset(mutant for mutant in open_ if wholes[mutant] & lengths)
-            running[run.submit(calls, tuple(open_), whole)] = len(calls)
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
-            done += running.pop(future)
-            made, process, seconds = future.result()
-            run.spent[process] = seconds
-            for mutant, one in made:
-                if mutant in open_:
-                    open_[mutant].hear(one)
-                    if open_[mutant].decided:
-                        yield open_.pop(mutant)
-            told(done, len(asked))
+@dataclass
+class _Run:
+    """The mutants that are not decided, and what decides them."""
+
+    targets: tuple[Target, ...]
+    reach: Reach
+    processes: Executor
+    count: int
+    spent: Spent
+    told: Callable[[int, int], None]
+    open: dict[Mutant, Proved] = field(default_factory=dict)
+
+    def wave(self, asked: list[Given]) -> Iterator[Proved]:
+        """Make these calls with every mutant that is open; give those that are decided."""
+        waiting = [tuple(asked[at : at + TOGETHER]) for at in range(0, len(asked), TOGETHER)][::-1]
+        wholes = {mutant: _compared(self.reach, mutant.address) for mutant in self.open}
+        running: dict[Future[Worked], int] = {}
+        done = 0
+        while (waiting and self.open) or running:
+            while waiting and self.open and len(running) < self.count:
+                calls = waiting.pop()
+                lengths = {given.length for given in calls}
+                whole = frozenset(mutant for mutant in self.open if wholes[mutant] & lengths)
+                future = self.processes.submit(work, self.targets, calls, tuple(self.open), whole)
+                running[future] = len(calls)
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                done += running.pop(future)
+                made, process, seconds = future.result()
+                self.spent[process] = seconds
+                yield from self._hear(made)
+                self.told(done, len(asked))
+
+    def _hear(self, made: list[tuple[Mutant, Told]]) -> Iterator[Proved]:
+        for mutant, told in made:
+            if mutant in self.open:
+                self.open[mutant].hear(told)
+                if self.open[mutant].decided:
+                    yield self.open.pop(mutant)
 
 
 def _compared(reach: Reach, address: int) -> frozenset[int]:
@@ -155,36 +166,18 @@ def _compared(reach: Reach, address: int) -> frozenset[int]:
     return frozenset(lengths[0] for lengths, _ in every[:: max(1, -(-len(every) // COMPARED))])
 
 
-class _Workers:
-    """Processes with a `Pair` each; with one worker this process, without another."""
-
-    def __init__(self, targets: tuple[Target, ...], workers: int | None, spent: Spent) -> None:
-        self.targets, self.count, self.spent = targets, pool.cores(workers), spent
-        self._pool: ProcessPoolExecutor | None = None
-        self._ends = ExitStack()
-
-    def __enter__(self) -> _Workers:
-        if self.count > 1:
-            self._pool = self._ends.enter_context(pool.processes(self.count))
-        self._ends.callback(_PAIRS.clear)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ends.close()
-
-    def submit(
-        self, calls: tuple[Given, ...], mutants: tuple[Mutant, ...], whole: frozenset[Mutant]
-    ) -> Future[Worked]:
-        if self._pool:
-            return self._pool.submit(work, self.targets, calls, mutants, whole)
-        future: Future[Worked] = Future()
-        future.set_result(work(self.targets, calls, mutants, whole))
-        return future
-
-
 Worked = tuple[list[tuple[Mutant, Told]], int, float]
 """What was told, by which process, and the CPU seconds that it has used."""
 _PAIRS: dict[tuple[Target, ...], Pair] = {}
+
+
+@contextmanager
+def _forgotten() -> Iterator[None]:
+    """Behind the block this process holds no table of expressions."""
+    try:
+        yield
+    finally:
+        _PAIRS.clear()
 
 
 def work(

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -39,6 +39,23 @@ def processes(
         for process in list((pool._processes or {}).values()):
             process.terminate()
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def shared(count: int) -> Iterator[Executor]:
+    """The same where the work harms nobody: one process is this one, and does at once what is submitted."""
+    if count == 1:
+        yield _Here()
+        return
+    with processes(count) as pool:
+        yield pool
+
+
+class _Here(Executor):
+    def submit(self, task: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(task(*given, **named))
+        return future
 
 
 def each(task: Callable[[Piece], Result], pieces: Sequence[Piece], workers: int | None) -> Generator[Result]:

@@ -51,6 +51,14 @@ def test_an_error_comes_to_the_caller():
         list(pool.each(math.factorial, [1, -2, 3], 2))
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_is_shared_is_done_here_or_elsewhere(count):
+    with pool.shared(count) as executor:
+        found = {executor.submit(os.getpid).result() for _ in range(4)}
+        assert executor.submit(math.factorial, 5).result() == 120
+    assert (os.getpid() in found) == (count == 1)
+
+
 def test_each_process_begins_as_it_is_told(tmp_path):
     with pool.processes(1, os.chdir, tmp_path) as processes:
         assert Path(processes.submit(os.getcwd).result()).samefile(tmp_path)
