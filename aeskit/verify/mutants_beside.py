@@ -132,6 +132,8 @@ class Pair:
         self.changed_prover = Prover(self.changed, self.domain, limit=STEPS)
         self.changed_prover.machine.stretches = None  # its code changes from run to run
         self.one, self.other = Side(self.prover.machine), Side(self.changed_prover.machine)
+        machine = self.other.machine
+        self.domain.objects = lambda: [r for r in machine.memory.regions if r is not machine.stack]
 
     def run(
         self, given: Given, mutants: Iterable[Mutant], whole: frozenset[Mutant] = frozenset()

@@ -6,7 +6,7 @@ wrong: where it does not come out right, the mutant stays refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,18 +14,19 @@ from typing import Any
 import numpy as np
 
 from aeskit.machine import indices
-from aeskit.machine.addresses import DISTANCE, UNDEFINED, WORD
+from aeskit.machine.addresses import WORD
 from aeskit.machine.counters import Unknown
 from aeskit.machine.decode import Instruction
 from aeskit.machine.errors import OutsideDomain
 from aeskit.machine.gf2 import keep
+from aeskit.machine.memory import Region
 from aeskit.machine.semantics import Array, Entry, Kind, Scalar
 from aeskit.machine.symbolic import Symbolic
 from aeskit.machine.symbols import Symbols
 
 PAGE = 4096
 """Bytes at either end of the address space in which nothing lies: no system maps them."""
-RESTS = "no address lies in the first 4,096 bytes or the last"
+RESTS = "nothing lies in the first 4,096 bytes of memory, or the last"
 MINUS = ("sub", "sbb", "cmp", "xor")
 """They give 0 where their operands are the same, SBB perhaps where these are one apart."""
 
@@ -46,6 +47,8 @@ class Tolerant(Symbolic):
         """An empty table of expressions."""
         super().__init__()
         self._noted: Noted | None = None
+        self.objects: Callable[[], Iterable[Region]] = tuple
+        """Gives what lies in memory, but for the stack."""
         self._made = 0
         self._factors: dict[int, frozenset[int]] = {}
         self._products: dict[frozenset[int], int] = {}
@@ -177,13 +180,13 @@ class Tolerant(Symbolic):
         return cf if name == "xor" else int(high < least), (0, *flags[1:])
 
     def _range(self, value: Any) -> tuple[int, int] | None:
-        """The least and the greatest that a number, or an address at which something lies, can be."""
+        """The least and the greatest that a number can be, or an address in an object or at its end."""
         if type(value) is not int or self.pointers is None:
             return None
-        place = self.pointers.place(value)
-        if place is None:
+        if self.pointers.place(value) is None:
             return value, value
-        return None if place in (DISTANCE, UNDEFINED) else (PAGE, WORD - PAGE)
+        inside = any(region.address <= value <= region.end for region in self.objects())
+        return (PAGE, WORD - PAGE) if inside else None
 
 
 class _Products:

@@ -126,8 +126,9 @@ def _path(mutant: Mutant, seen: list[Seen]) -> str:
 
 
 def _anything(mutant: Mutant, seen: list[Seen]) -> str:
-    what = ", ".join(_union(run.unfollowed for run in seen))
-    text = f"any value will do for what is not followed of {what}"
+    unfollowed = _union(run.unfollowed for run in seen)
+    what = ["its result" if text == mutant.after else f"that of {text}" for text in unfollowed]
+    text = f"any value will do in place of {' and '.join(what)}"
     rests = " and ".join(_union(run.rests for run in seen))
     return f"{text}; this rests on: {rests}" if rests else text
 

@@ -73,7 +73,7 @@ def test_a_number_below_every_address_is_not_equal_to_one(tmp_path, number, afte
     assert found.refused
     assert found.reason.kind == ANYTHING
     assert RESTS in found.reason.text
-    assert f"{after} %rsi,%rdx" in found.reason.text
+    assert found.reason.text.startswith("any value will do in place of its result")
 
 
 @pytest.mark.parametrize("after", ["sub", "sbb"])
@@ -84,6 +84,28 @@ def test_a_number_that_an_address_may_be_is_not_explained(tmp_path, number, afte
     assert found.refused
     assert found.reason.kind == UNKNOWN
     assert "is no linear map" in found.reason.text
+
+
+BEFORE = """
+    movdqu (%rdi), %xmm0
+    lea -64(%rsi), %rcx
+    test %rcx, %rcx
+    jz 1f
+    or %rcx, %rdx
+    jz 1f
+    movdqu (%rsi), %xmm1
+    pxor %xmm0, %xmm1
+    movdqu %xmm1, (%rsi)
+1:  ret
+"""
+"""rcx points 64 bytes before the block: at 4,032 where the block lies at 4,096."""
+
+
+@pytest.mark.parametrize("after", ["sub", "sbb"])
+def test_an_address_before_a_buffer_may_be_any_number(tmp_path, after):
+    found = outcomes(tmp_path, BEFORE, 4032)["or %rcx,%rdx", f"{after} %rcx,%rdx"]
+    assert found.refused
+    assert found.reason.kind == UNKNOWN
 
 
 @pytest.mark.parametrize("after", ["sub", "sbb"])
@@ -109,8 +131,7 @@ def half(tmp_path_factory):
 def test_a_product_of_unknown_bits_that_nobody_reads_is_explained(half):
     found = half["pxor %xmm2,%xmm0", "por %xmm2,%xmm0"]
     assert found.refused
-    assert (found.reason.kind, "por %xmm2,%xmm0" in found.reason.text) == (ANYTHING, True)
-    assert RESTS not in found.reason.text
+    assert (found.reason.kind, found.reason.text) == (ANYTHING, "any value will do in place of its result")
 
 
 def test_one_that_is_stored_is_killed_by_a_call(half):
