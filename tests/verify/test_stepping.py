@@ -40,6 +40,12 @@ def test_the_trace_goes_through_json(xts):
     assert Trace.from_json(xts.to_json()) == xts
 
 
+def test_ten_thousand_steps_of_zmm_code_are_less_than_5_mb_of_json():
+    made = trace("xts_encrypt_vaes_avx512_512", None, Given(1024))
+    assert len(made.steps) > 400
+    assert len(made.to_json()) / len(made.steps) * 10_000 < 5_000_000
+
+
 @pytest.mark.parametrize("in_place", [False, True])
 def test_the_bytes_are_those_of_cryptography(in_place):
     key, tweak, data = os.urandom(64), os.urandom(16), os.urandom(50)
