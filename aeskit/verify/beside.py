@@ -12,6 +12,7 @@ from aeskit.machine.lockstep import Lockstep, lockstep
 from aeskit.machine.silicon import Silicon
 from aeskit.verify import pool
 from aeskit.verify.calls import Given, prepare
+from aeskit.verify.judge import limit
 from aeskit.verify.proofs import Target
 
 ENGINES = ("auto", "silicon", "emulator")
@@ -78,13 +79,14 @@ def _name(engine: str) -> str:
 def _once(target: Target, contract: Contract, given: Given, engine: str) -> tuple[str, Lockstep]:
     """One call; with ``auto`` the emulator takes over when an instruction is met that this CPU lacks."""
     prepared = prepare(_image(replace(target, contract="")), target.function, contract, given)
+    most = limit(int(prepared.call.length))
     if engine != "emulator":
-        found = lockstep(prepared.machine(), target.function, Silicon)
+        found = lockstep(prepared.machine(), target.function, Silicon, most)
         if engine == "silicon" or not found.lacking:
             return engine, found
     from aeskit.machine.bochs.steps import Bochs
 
-    return "emulator", lockstep(prepared.machine(), target.function, Bochs)
+    return "emulator", lockstep(prepared.machine(), target.function, Bochs, most)
 
 
 @lru_cache(maxsize=4)

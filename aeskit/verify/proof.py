@@ -27,6 +27,7 @@ from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.machine.stretches import Stretches
 from aeskit.machine.symbolic import Symbolic
 from aeskit.verify.assumption import Assumption, Choices, placed
+from aeskit.verify.judge import limit
 from aeskit.verify.symbolic_models import SymbolicModel
 
 Ids = NDArray[np.int64]
@@ -105,7 +106,7 @@ class Prover:
     image: Image
     domain: Symbolic = field(default_factory=Symbolic)
     limit: int = MAX_STEPS
-    """Steps that one case may take."""
+    """Steps that one case may take, or fewer: see `judge.limit`."""
 
     def __post_init__(self) -> None:
         """The machine and the model share the domain."""
@@ -184,17 +185,18 @@ class Prover:
 
     def _case(self, function: str, call: Call, head: Head | None) -> list[str]:
         self.place(call)
+        most = min(self.limit, limit(int(call.length)))
         self._stopped: MachineError | None = None
         try:
             self.machine.start(function)
             if head is not None:
-                self.machine.resume(self.limit, stop=head.address)
+                self.machine.resume(most, stop=head.address)
                 if self.machine.finished:
                     return [f"the run does not come to the loop at {head.address:#x}"]
                 changed = list(self.forget(head, call))
                 if changed:
                     return changed
-            self.machine.resume(self.limit)
+            self.machine.resume(most)
         except MachineError as error:
             self._stopped = error
             return [str(error)]
