@@ -195,10 +195,15 @@ def page(review: Review) -> str:
 def _overview(review: Review) -> str:
     rows = "".join(
         f'<tr><th scope="row"><a href="#f{number}">{escape(f.name)}</a></th>'
-        f"<td>{_badge(FAILS if f.failed else OPEN if f.unknown else HOLDS)} {escape(f.verdict)}</td></tr>"
+        f"<td>{_badge(_sum(f))} {escape(f.verdict)}</td></tr>"
         for number, f in enumerate(review.functions)
     )
     return f'<table class="overview">{rows}</table>'
+
+
+def _sum(function: FunctionReview) -> str:
+    """The worst of its verdicts."""
+    return FAILS if function.failed else OPEN if function.unknown or not function.promises else HOLDS
 
 
 def _badge(verdict_of: str) -> str:
@@ -208,11 +213,14 @@ def _badge(verdict_of: str) -> str:
 
 
 def _section(function: FunctionReview, number: int = 0) -> str:
-    head = "".join(f"<dt>{escape(n)}</dt><dd>{escape(v)}</dd>" for n, v in facts(function))
+    told = [*facts(function)][:-1]
+    head = "".join(f"<dt>{escape(n)}</dt><dd>{escape(v)}</dd>" for n, v in told)
+    mark = _sum(function)
     lines = "".join(map(_row, function.lines))
     return f"""<section id="f{number}">
 <h2><code>{escape(function.name)}</code></h2>
 <dl>{head}</dl>
+<p class="verdict {_CLASSES[mark]}">{_badge(mark)} {escape(function.verdict)}</p>
 <table class="lines">
 <thead><tr><th scope="col"></th><th scope="col">question</th><th scope="col">answer</th>
 <th scope="col">evidence and caveat</th></tr></thead>
@@ -234,8 +242,7 @@ def _shown(call: Counterexample | None) -> str:
     head, again = escape(printable(call.headline())), escape(printable(call.again()))
     return f"""<h3>One call that shows what is wrong</h3>
 <pre class="call">{head}
-{rows}
-{again}</pre>"""
+<span>{rows}</span>{again}</pre>"""
 
 
 def _row(line: Line) -> str:

@@ -1,12 +1,15 @@
 """What the lines of a review say: kinds of findings, places, contracts in words, endless code."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from aeskit.contracts import ALL
+from aeskit.machine.loader import load
 from aeskit.machine.silicon import unavailable
 from aeskit.verify.review import proved, signature
+from aeskit.verify.review.addresses import place
 from aeskit.verify.review.known import grouped
 from aeskit.verify.review.model import FAILS, OPEN
 from aeskit.verify.review.review import Wanted, review
@@ -72,6 +75,18 @@ def test_places_are_told_from_the_functions_start(tmp_path):
     assert found.place == ".text+0x0"
     details = found.line("memory").details
     assert "write of 1 byte at +0x8: .text permits rx only; movb $0x90,+0x8 at +0x1" in details[0]
+
+
+@pytest.mark.parametrize("option", ["-shared", "-no-pie"])
+def test_places_in_a_linked_file_are_those_that_its_own_tools_show(tmp_path, option):
+    source, linked = tmp_path / "f.S", tmp_path / "f"
+    guard = "mov %fs:0x28, %rax"  # for which the loader has a section of its own
+    source.write_text(f".globl _start\n_start: {guard}\n.globl f\n.type f, @function\nf: ret\n.size f, 1\n")
+    subprocess.run(["cc", option, "-nostdlib", source, "-o", linked], check=True)
+    shown = subprocess.run(["nm", linked], check=True, capture_output=True, text=True).stdout
+    wanted = next(int(line.split()[0], 16) for line in shown.splitlines() if line.split()[2] == "f")
+    image = load(linked)
+    assert place(image, image.symbols["f"]) == f"{wanted:#x}"
 
 
 def test_a_contract_of_few_lengths_is_met_at_its_own(tmp_path):

@@ -19,7 +19,7 @@ def place(image: Image, address: int) -> str:
     if section is None:
         return image.externals.get(address, f"{address:#x}")
     if section.name.startswith("segment "):
-        shared = all(one.address >= BASE for one in image.sections)
+        shared = all(s.address >= BASE for s in image.sections if s.name.startswith("segment "))
         return f"{address - BASE * shared:#x}"
     return f"{section.name}+{address - section.address:#x}"
 

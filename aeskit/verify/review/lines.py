@@ -159,7 +159,7 @@ def _layouts(known: Known) -> Line:
         return Line(topic, OPEN, "not run on hardware", why, "")
     at = f" at {spans(sorted(found.lengths))} bytes" if known.has_length else ""
     evidence = (
-        f"{count(found.calls, 'call')} on {found.engine}, {count(found.steps, 'instruction')}: "
+        f"{count(found.calls, 'call')}, {found.engine}, {count(found.steps, 'instruction')}: "
         f"{count(len(found.layouts), 'layout')}{at}"
     )
     caveat = (
@@ -181,7 +181,8 @@ def _layouts(known: Known) -> Line:
             f"{len(stopped)} of {count(found.calls, 'call')} did not come to their end; the others are right"
         )
         return Line(topic, OPEN, text, evidence, caveat, grouped(stopped, 2))
-    return Line(topic, HOLDS, f"each call is right: {_ways(known)}", evidence, caveat)
+    where = " in the emulator" if found.missing else ""
+    return Line(topic, HOLDS, f"each call is right{where}: {_ways(known)}", evidence, caveat)
 
 
 def _ways(known: Known) -> str:
@@ -287,7 +288,8 @@ def _abi(known: Known) -> Line:
     failing = bool(static_faults or told)
     text = "what a function must keep is changed" if failing else line.text
     done = [line.evidence] if line.evidence else []
-    done += [f"{count(known.hardware.calls, 'call')} on hardware"] if known.hardware.calls else []
+    where = "in the emulator" if known.hardware.missing else "on hardware"
+    done += [f"{count(known.hardware.calls, 'call')} {where}"] if known.hardware.calls else []
     evidence = ", ".join([*done, f"{count(len(code.instructions), 'instruction')} read"])
     return Line(line.topic, FAILS if failing else line.verdict, text, evidence, line.caveat, details)
 

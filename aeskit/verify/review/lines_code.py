@@ -118,7 +118,8 @@ def sizes(known: Known) -> Line:
         details.append(f"{count(runs.blocks[longest], 'instruction')} run{size}")
     if never:
         first = code.instructions[never[0]].where()
-        details.append(f"{count(len(never), 'instruction')} never ran in the recorded runs, first {first}")
+        which = "first " * (len(never) > 1)
+        details.append(f"{count(len(never), 'instruction')} never ran in the recorded runs, {which}{first}")
     details += list(code.problems)
     caveat = "Kernel code must not use the red zone." if runs.red_zone else "Callees in the file are counted."
     return Line("size", TOLD, text, evidence, caveat, tuple(details))
