@@ -76,8 +76,8 @@ class _Asked:
     length: int
     key_size: int
     in_place: bool
-
     whole: frozenset[Mutant]
+    """Mutants whose states are compared to the end."""
 
     @property
     def call(self) -> tuple[Contract, int, int, bool]:

@@ -1,5 +1,7 @@
 """Mutants that the proof cannot follow: explained only where any value in place of what it cannot will do."""
 
+from functools import cache
+
 import pytest
 
 from aeskit.verify import mutants, mutants_make, mutants_reach
@@ -66,10 +68,16 @@ def outcomes(folder, body, number=7, must="call.a.xor(block, key)"):
     return {(o.mutant.before, o.mutant.after): o for o in mutants.run(job, made, workers=1)}
 
 
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Of code and a number what becomes of every mutant, run once."""
+    return cache(lambda body, number: outcomes(tmp_path_factory.mktemp("address"), body, number))
+
+
 @pytest.mark.parametrize("after", ["sub", "sbb", "xor"])
 @pytest.mark.parametrize("number", [0, 15, 4095])
-def test_a_number_below_every_address_is_not_equal_to_one(tmp_path, number, after):
-    found = outcomes(tmp_path, ADDRESS.format(jump="jz"), number)["or %rsi,%rdx", f"{after} %rsi,%rdx"]
+def test_a_number_below_every_address_is_not_equal_to_one(run, number, after):
+    found = run(ADDRESS.format(jump="jz"), number)["or %rsi,%rdx", f"{after} %rsi,%rdx"]
     assert found.refused
     assert found.reason.kind == ANYTHING
     assert RESTS in found.reason.text
@@ -78,9 +86,9 @@ def test_a_number_below_every_address_is_not_equal_to_one(tmp_path, number, afte
 
 @pytest.mark.parametrize("after", ["sub", "sbb"])
 @pytest.mark.parametrize("number", [4096, 0x1234_5678])
-def test_a_number_that_an_address_may_be_is_not_explained(tmp_path, number, after):
+def test_a_number_that_an_address_may_be_is_not_explained(run, number, after):
     """No single run shows it: the buffer would have to lie there."""
-    found = outcomes(tmp_path, ADDRESS.format(jump="jz"), number)["or %rsi,%rdx", f"{after} %rsi,%rdx"]
+    found = run(ADDRESS.format(jump="jz"), number)["or %rsi,%rdx", f"{after} %rsi,%rdx"]
     assert found.refused
     assert found.reason.kind == UNKNOWN
     assert "is no linear map" in found.reason.text
@@ -102,22 +110,22 @@ BEFORE = """
 
 
 @pytest.mark.parametrize("after", ["sub", "sbb"])
-def test_an_address_before_a_buffer_may_be_any_number(tmp_path, after):
-    found = outcomes(tmp_path, BEFORE, 4032)["or %rcx,%rdx", f"{after} %rcx,%rdx"]
+def test_an_address_before_a_buffer_may_be_any_number(run, after):
+    found = run(BEFORE, 4032)["or %rcx,%rdx", f"{after} %rcx,%rdx"]
     assert found.refused
     assert found.reason.kind == UNKNOWN
 
 
 @pytest.mark.parametrize("after", ["sub", "sbb"])
-def test_a_borrow_that_an_address_makes_goes_the_other_way(tmp_path, after):
+def test_a_borrow_that_an_address_makes_goes_the_other_way(run, after):
     """7 − address borrows for every address; OR never does."""
-    found = outcomes(tmp_path, ADDRESS.format(jump="jb"))["or %rsi,%rdx", f"{after} %rsi,%rdx"]
+    found = run(ADDRESS.format(jump="jb"), 7)["or %rsi,%rdx", f"{after} %rsi,%rdx"]
     assert found.killed_by_proof
     assert "upper halves clear: block: byte 0" in found.proof.finding
 
 
-def test_a_flag_that_hangs_on_where_the_buffer_lies_explains_nothing(tmp_path):
-    found = outcomes(tmp_path, ADDRESS.format(jump="jo"))["or %rsi,%rdx", "sub %rsi,%rdx"]
+def test_a_flag_that_hangs_on_where_the_buffer_lies_explains_nothing(run):
+    found = run(ADDRESS.format(jump="jo"), 7)["or %rsi,%rdx", "sub %rsi,%rdx"]
     assert found.refused
     assert found.reason.kind == UNKNOWN
 
