@@ -56,8 +56,8 @@ def run(
 
 
 def show(made: Trace, full: bool) -> None:
-    """Print the picture as wide as the terminal, 80 to 120 columns, or 80 where there is none."""
-    width = min(max(shutil.get_terminal_size((80, 24)).columns, 80), 120)
+    """Print the picture as wide as the terminal, 40 to 120 columns, or 80 where there is none."""
+    width = min(max(shutil.get_terminal_size((80, 24)).columns, steps.NARROWEST), 120)
     try:
         print(steps.picture(made, width, full))
     except BrokenPipeError:

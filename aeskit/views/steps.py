@@ -10,7 +10,8 @@ from aeskit.bits import BLOCK, from_le
 from aeskit.trace import Access, Step, Trace
 
 FLAGS = {"CF": 0, "PF": 2, "ZF": 6, "SF": 7, "OF": 11}
-NARROWEST = 72
+NARROWEST, NARROW = 40, 72
+"""Columns: the fewest, and those below which nothing stands beside an instruction."""
 _NUMBER = re.compile(r"\d+")
 _MARK = "✗"
 
@@ -18,7 +19,7 @@ _MARK = "✗"
 def picture(trace: Trace, width: int = 80, full: bool = False) -> str:
     """The whole run in at most `width` columns; with `full` the bytes of recognised lanes too.
 
-    ValueError for a width under 72.
+    ValueError for a width under 40.
     """
     if width < NARROWEST:
         raise ValueError(f"width must be at least {NARROWEST} columns, not {width}")
@@ -27,7 +28,7 @@ def picture(trace: Trace, width: int = 80, full: bool = False) -> str:
 
 def _lines(trace: Trace, width: int, full: bool) -> Iterator[str]:
     yield from _wrapped(trace.title, width, "  ")
-    yield _counts(trace)
+    yield from _wrapped(_counts(trace), width, "  ")
     drawing = _Drawing(trace, width, full)
     number = 0
     for phase, steps in groupby(trace.steps, key=lambda step: step.phase):
@@ -57,13 +58,16 @@ def _memory(trace: Trace, width: int) -> Iterator[str]:
                 key = (access.buffer, block)
                 touched[key] = letter if touched.get(key, letter) == letter else "b"
     yield ""
-    yield _rule("memory", "16 bytes a letter: r read, w written, b both, · neither", width)
+    legend = "16 bytes a letter: r read, w written, b both, · neither"
+    yield _rule("memory", legend if width >= NARROW else "", width)
+    if width < NARROW:
+        yield from _wrapped(legend, width, "  ")
     label = max(len(buffer.name) for buffer in trace.buffers)
     for buffer in trace.buffers:
         blocks = -(-len(buffer.data) // BLOCK)
         strip = "".join(touched.get((buffer.name, block), "·") for block in range(blocks))
         head = f"{buffer.name:{label}} {len(buffer.data):7} bytes  "
-        room = width - len(head)
+        room = max(width - len(head), 4)
         for start in range(0, max(blocks, 1), room):
             yield (head if not start else " " * len(head)) + strip[start : start + room]
 
@@ -79,7 +83,8 @@ def _rule(left: str, right: str, width: int) -> str:
     room = width - len(right) - 6
     left = left if len(left) <= room else left[: room - 1] + "…"
     left = left or "run"
-    return f"── {left} {'─' * (width - len(left) - len(right) - 8)} {right} ──"
+    end = f" {right} ──" if right else "──"
+    return f"── {left} {'─' * (width - len(left) - len(end) - 4)}{end}"
 
 
 def _wrapped(text: str, width: int, indent: str) -> Iterator[str]:
@@ -97,7 +102,9 @@ class _Drawing:
     def __init__(self, trace: Trace, width: int, full: bool) -> None:
         self.steps, self.width, self.full = trace.steps, width, full
         self.before: dict[str, bytes] = dict(trace.start)
-        self.beside = 56 if width >= 96 else 48
+        self.beside = 56 if width >= 96 else 48 if width >= NARROW else 0
+        """The column in which what an instruction set stands; 0 for the lines below it."""
+        self.indent = " " * (15 if self.beside else 8)
         self.found: dict[int, list[str]] = {}
         for finding in trace.findings:
             if finding.step is not None:
@@ -107,19 +114,19 @@ class _Drawing:
         """The lines of a step."""
         offset = "+" + step.place.partition("+")[2] if "+" in step.place else "+0x0"
         head = f"{number:5} {offset:>7}  {step.text}"
-        items = _packed(self._items(number, step), self.width - self.beside)
+        items = _packed(self._items(number, step), self.width - (self.beside or len(self.indent)))
         for item in items:
             fits = len(head) < self.beside and self.beside + len(item) <= self.width
             if head and not fits:
-                yield from _wrapped(head, self.width, " " * 15)
+                yield from _wrapped(head, self.width, self.indent)
                 head = ""
             if fits:
                 yield head.ljust(self.beside) + item
             else:
-                yield from _wrapped(" " * 15 + item, self.width, " " * 17)
+                yield from _wrapped(self.indent + item, self.width, f"{self.indent}  ")
             head = ""
         if head:
-            yield from _wrapped(head, self.width, " " * 15)
+            yield from _wrapped(head, self.width, self.indent)
         for place, must in step.wanted.items():
             told = f"    ≠ {place} must be {must.name + ': ' if must.name else ''}{must.data.hex(' ', 4)}"
             yield from _wrapped(told, self.width, " " * 6)
