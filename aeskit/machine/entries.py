@@ -14,6 +14,7 @@ import numpy as np
 
 from aeskit.machine import indices
 from aeskit.machine.counters import Word
+from aeskit.machine.gf2 import CONSTANTS
 from aeskit.machine.indices import Low
 from aeskit.machine.memory import UNREAD, Memory, Region
 from aeskit.machine.semantics import Array
@@ -22,10 +23,11 @@ from aeskit.machine.splits import Choose
 if TYPE_CHECKING:
     from aeskit.machine.symbolic import Symbolic
 
-FIRST, APART = 1 << 62, 1 << 50
-"""Where views lie: no number that is an address on a CPU, nor the sum of two views'."""
-FAR = 1 << 56
-"""No CPU has an address that far from 0 on either side."""
+FAR = 1 << 48
+"""No program or kernel has an address that far from 0 on either side (Intel SDM volume 1, 3.3.7.1)."""
+FIRST, APART, MOST = 1 << 62, 1 << 54, 255
+"""Where views lie, `FAR` at most about their place: 8 · `FAR` from one is no other's, and of two views
+the sum is none."""
 POINTERS = (4, 8)
 """Bytes of a number that may be an address."""
 
@@ -42,6 +44,8 @@ class Entries:
     def address(self, base: Word, low: Low, memory: Memory) -> int:
         """What stands for x = `base` in addresses; from now on `memory` has its views."""
         number = self._numbers.setdefault(base, len(self._numbers))
+        if number > MOST or max(low.values) >= FAR:
+            raise self._choose(low)
         at = FIRST + APART * number
         there = set(map(id, memory.regions))
         for region in [r for r in memory.regions if r.constant and r.permissions == "r" and r.fill is None]:
@@ -53,14 +57,15 @@ class Entries:
         return at
 
     def granularity(self, address: int) -> int:
-        """Of what power of 2 all values of the index at this address in a view are multiples."""
-        number = (address - FIRST) // APART
-        base = next(word for word, n in self._numbers.items() if n == number)
-        return self.domain.counters.granularity(base)
+        """Of what power of 2 all values of the index at this address in a view are multiples; 1 elsewhere."""
+        number = (address - FIRST + APART // 2) // APART
+        base = next((word for word, n in self._numbers.items() if n == number), None)
+        return 1 if base is None else self.domain.counters.granularity(base)
 
     def _view(self, region: Region, low: Low, at: int) -> Region:
         first, last = min(low.values), max(low.values)
-        size = max(len(region.data) - (last - first), 0)
+        known = max(region.data.tolist()) < CONSTANTS  # what is the same in every run need not be known
+        size = max(len(region.data) - (last - first), 0) if known else 0
         data = np.full(size, UNREAD, np.int64)
         view = Region(f"{region.name} at an index", at + region.address - first, data, "r", constant=True)
         view.fill = partial(self._fill, region, view, low, first)

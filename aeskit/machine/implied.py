@@ -83,15 +83,16 @@ def _divide(b: Binder) -> Execute:
 @special("movsb", "movsw", "movsd", "movsq", "stosb", "stosw", "stosd", "stosq")
 def _string(b: Binder) -> Execute:
     name, gpr, memory, ins = b.ins.mnemonic, b.state.gpr, b.memory, b.ins
-    size, known, to_bytes = {"b": 1, "w": 2, "d": 4, "q": 8}[name[-1]], b.domain.address, b.domain.to_bytes
-    count = b.domain.number
+    size, to_bytes = {"b": 1, "w": 2, "d": 4, "q": 8}[name[-1]], b.domain.to_bytes
+    count, moved, place = b.domain.number, b.domain.moved, b.domain.placing(memory, ins, False)
+    copies = name[0] == "m"
 
     def execute() -> None:
         for _ in range(count(gpr[1], ins, "a count") if ins.prefix else 1):
-            source, to = known(gpr[6], ins), known(gpr[7], ins)
-            memory.write(to, memory.read(source, size) if name[0] == "m" else to_bytes(gpr[0], 8)[:size])
-            gpr[7] = to + size
-            gpr[6] = source + size if name[0] == "m" else source
+            to = place(gpr[7], 1)
+            memory.write(to, memory.read(place(gpr[6], 1), size) if copies else to_bytes(gpr[0], 8)[:size])
+            gpr[7] = moved(gpr[7], size)
+            gpr[6] = moved(gpr[6], size) if copies else gpr[6]
             gpr[1] = gpr[1] - 1 if ins.prefix else gpr[1]
 
     return execute

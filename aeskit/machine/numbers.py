@@ -70,6 +70,10 @@ class Numbers:
         """The function that gives a register times its scale in the address of a memory operand."""
         return lambda value, scale: int(value) * scale
 
+    def moved(self, value: int, size: int) -> int:
+        """A pointer `size` bytes on."""
+        return (value + size) % (1 << 64)
+
     def misaligned(self, address: int, size: int) -> bool:
         """Whether an access of `size` bytes is not at a multiple of them."""
         return bool(address % size)

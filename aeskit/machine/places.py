@@ -9,7 +9,7 @@ from aeskit.machine import indices
 from aeskit.machine.addresses import WORD
 from aeskit.machine.counters import Word
 from aeskit.machine.decode import Instruction
-from aeskit.machine.entries import FAR, FIRST, Entries
+from aeskit.machine.entries import APART, FAR, FIRST, Entries
 from aeskit.machine.errors import MemoryFault
 from aeskit.machine.memory import Memory
 from aeskit.machine.splits import Choose
@@ -26,12 +26,9 @@ class Places:
         self.domain, self.entries = domain, Entries(domain)
 
     def address(self, value: Any, instruction: Instruction) -> int:
-        """A register's value in an address: known, standing for a length, or chosen by public bits."""
+        """A value that is an address by itself: known, or chosen by public bits."""
         if type(value) is int:
             return value
-        base, offset = self.domain.counters.origin(value)
-        if base in self.domain.stand_ins:
-            return (self.domain.stand_ins[base] + offset) % WORD
         if self.domain.is_public(value):
             self.choose(value)
         return self.domain.number(value, instruction, "an address")
@@ -44,25 +41,36 @@ class Places:
 
         def place(value: Any, scale: int) -> int:
             if type(value) is int:
-                if FAR <= value < WORD - FAR:
-                    raise MemoryFault("access", value, 0, "no CPU has such an address")
-                return value * scale
+                return self._reached(0, value) * scale
             word = value
             for _ in range(scale.bit_length() - 1):
                 word = self.domain.doubled(word)
             base, offset = self.domain.counters.origin(word)
             low = None if short else self.domain.counters.indexed.low(base)
             if low is not None and low.alone:
-                return (self.entries.address(base, low, memory) + offset) % WORD
-            if short and self.domain.counters.origin(value)[0] in self.domain.stand_ins:
-                return self.domain.number(value, instruction, "an address of 32 bits")
+                return self._reached(self.entries.address(base, low, memory), offset)
+            base, offset = self.domain.counters.origin(value)
+            if base in self.domain.stand_ins:
+                if short:
+                    return self.domain.number(value, instruction, "an address of 32 bits")
+                return self._reached(self.domain.stand_ins[base], offset) * scale
             return self.address(value, instruction) * scale
 
         return place
 
+    def _reached(self, place: int, offset: int) -> int:
+        """What lies `offset` from a place: no further than addresses reach, so at no other place's."""
+        if FAR <= offset < WORD - FAR:
+            raise MemoryFault("access", offset, 0, "no CPU has such an address")
+        return (place + offset) % WORD
+
+    def moved(self, value: Any, size: int) -> Any:
+        """A pointer `size` bytes on: what is unknown of it stays so."""
+        return (value + size) % WORD if type(value) is int else self.domain.counters.add(tuple(value), size)
+
     def misaligned(self, address: int, size: int) -> bool:
         """Whether an access of `size` bytes may be elsewhere than at a multiple of them."""
-        return bool(address % size) or (address >= FIRST and self.entries.granularity(address) < size)
+        return bool(address % size) or (address >= FIRST - APART and self.entries.granularity(address) < size)
 
     def choose(self, value: Word, masks: tuple[int, ...] = (0xFF,) * 8) -> None:
         """Raise Choose for the first byte of an input whose bits decide the bits `masks` of a value.

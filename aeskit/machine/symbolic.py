@@ -43,7 +43,7 @@ class Symbolic:
         self.numbers = Numbers()
         places = Places(self)
         self.address, self.placing = places.address, places.placing
-        self.choose, self.misaligned = places.choose, places.misaligned
+        self.choose, self.misaligned, self.moved = places.choose, places.misaligned, places.moved
         self._lanes = Lanes(self)
         self._integers = Integers(self)
         self._plans: dict[Any, Plan] = {}

@@ -212,6 +212,12 @@ REFUSED = {
         Choose,
         "choose an address",
     ),
+    "far away": ("lea .Lt(%rip), %rax; shl $50, %rsi; mov (%rax,%rsi), %cl", Choose, "choose an address"),
+    "twice in one address": (
+        "lea .Lt(%rip), %rax; shl $4, %esi; add %rsi, %rax; vmovdqa (%rax,%rsi), %xmm0",
+        MemoryFault,
+        "multiple of 16",
+    ),
     "the stack": ("vmovdqu -64(%rsp,%rsi), %xmm0", MemoryFault, "no memory|before|past"),
     "where to go": ("lea .Lt(%rip), %rax; add %rsi, %rax; jmp *%rax", Choose, "choose an address"),
 }
@@ -230,6 +236,25 @@ def test_a_number_is_no_view_of_a_table(assembled):
     source = f"{READS[1]}; movabs $0x4000000000000000, %rdx; mov (%rdx,%rax), %rcx"
     with pytest.raises(MemoryFault, match="no CPU has such an address"):
         table_machine(assembled, source).call("f")
+
+
+@pytest.mark.parametrize("distance", [48, 50, 52, 54, 58, 61, 62, 63])
+def test_an_index_far_away_is_not_another_one(assembled, distance):
+    """Two indices have been met: no number added to one makes the other of it."""
+    source = "lea .Lt(%rip), %rax; mov %esi, %ecx; xor $15, %ecx; mov (%rax,%rsi), %dl; mov (%rax,%rcx), %dl"
+    for register in ("rsi", "rcx"):
+        far = f"movabs $1 << {distance}, %r9; add %r9, %{register}; mov (%rax,%{register}), %dl"
+        with pytest.raises(MemoryFault, match="no CPU has such an address"):
+            table_machine(assembled, f"{source}; {far}").call("f")
+
+
+def test_what_is_unknown_but_always_the_same_is_no_table(assembled):
+    """The stack protector's word in a proof: an index reads no number of it."""
+    machine = table_machine(assembled, "mov $0x30000, %eax; mov (%rax,%rsi), %cl")
+    word = machine.domain.expressions.inputs("a word", 32)
+    machine.memory.add(Region("a word", 0x30000, word, "r", constant=True))
+    with pytest.raises(MemoryFault, match=r"before \.rodata at an index"):
+        machine.call("f")
 
 
 def test_a_secret_chooses_no_entry(assembled):

@@ -235,3 +235,53 @@ def test_a_step_leaves_a_rest_of_an_allowed_length(tmp_path, multiple, finding):
     found = everything(tmp_path, TAILS.format(rest=""), contract)
     assert bool(found) == bool(finding), found
     assert all(finding in text for text in found), found
+
+
+# Four blocks a pass; {init} before it, which may set xmm2, and that is added to each first block.
+FOUR = """
+.globl f
+f:
+movdqu (%rdi), %xmm1
+pxor %xmm2, %xmm2
+mov %rdi, %r11
+mov %rsi, %r9
+{init}
+mov %r11, %rdi
+mov %r9, %rsi
+test %rcx, %rcx
+jz 2f
+1:
+movdqu (%rsi), %xmm0
+pxor %xmm2, %xmm0
+pxor %xmm1, %xmm0
+movdqu %xmm0, (%rdx)
+.irp at, 16, 32, 48
+movdqu \\at(%rsi), %xmm0
+pxor %xmm1, %xmm0
+movdqu %xmm0, \\at(%rdx)
+.endr
+add $64, %rsi
+add $64, %rdx
+sub $64, %rcx
+jnz 1b
+2:
+ret
+"""
+LAST = "test %rcx, %rcx; jz 2f; lea -1(%rdx,%rcx), %rdi; mov %rdi, %rsi; movsb"
+FAR = "lea {at}(%rdx), %rax; cmp %rax, %rdi; seta %al; movzbl %al, %eax; movd %eax, %xmm3; pxor %xmm3, %xmm2"
+
+
+@pytest.mark.parametrize(
+    ("init", "finding"),
+    [
+        (LAST, ""),
+        # the end lies more than 4 KiB away, or no more than 64 bytes
+        (f"{LAST}; {FAR.format(at=4096)}; {FAR.format(at=66)}", "not what the model says"),
+        (f"{LAST}; mov %rdi, %rax; shr $40, %rax; movd %eax, %xmm2", "not what the model says"),
+    ],
+)
+def test_a_pointer_that_a_string_instruction_moves_still_hangs_on_the_length(tmp_path, init, finding):
+    contract = contracts.Contract("fours", "", whiten_bytes, multiple=64)
+    found = everything(tmp_path, FOUR.format(init=init.replace("; ", "\n")), contract)
+    assert bool(found) == bool(finding), found
+    assert all(finding in text for text in found), found
