@@ -33,21 +33,22 @@ def printable(told: str) -> str:
 
 
 def nearest(given: str, known: Sequence[str], most: int = 4) -> str:
-    """``a, b``: the names that are most like the one given; of no more than FEW all."""
+    """``a, b``: the names that are most like the one given, if any is; of no more than FEW all."""
     if len(known) <= FEW:
         return ", ".join(known)
     words = set(given.lower().split("_"))
     alike = get_close_matches(given, known, most, 0.6)
-    alike += sorted((n for n in known if words & set(n.lower().split("_"))), key=lambda n: len(n))
-    return ", ".join(list(dict.fromkeys(alike or known))[:most])
+    alike += sorted((n for n in known if words & set(n.lower().split("_"))), key=len)
+    return ", ".join(list(dict.fromkeys(alike))[:most])
 
 
 def one_of(what: str, given: str, known: Sequence[str]) -> str:
     """``what must be one of a, b, not c``; of many names the nearest, and all of them in lines below."""
     if len(known) <= FEW:
         return f"{what} must be one of {', '.join(known)}, not {given}"
-    sentence = f"{what} must be one of {len(known)}, not {given}; nearest: {nearest(given, known)}"
-    return f"{sentence}\n{listed(known)}"
+    near = nearest(given, known)
+    told = f"; nearest: {near}" if near else ""
+    return f"{what} must be one of {len(known)}, not {given}{told}\n{listed(known)}"
 
 
 def listed(known: Sequence[str]) -> str:

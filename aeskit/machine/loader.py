@@ -106,8 +106,10 @@ class Image:
         if symbol in self.symbols:
             return self.symbols[symbol]
         known = sorted(self.functions) or sorted(self.symbols)
-        few = f"it has {nearest(symbol, known) or 'none'}"
-        told = few if len(known) <= FEW else f"of {len(known):,} the nearest are {nearest(symbol, known)}"
+        near = nearest(symbol, known)
+        told = f"it has {near or f'{len(known):,} others' if known else 'none'}"
+        if near and len(known) > FEW:
+            told = f"of {len(known):,} the nearest are {near}"
         raise LoadError(f"{self.name} has no symbol {symbol}; {told}")
 
     def section_at(self, address: int) -> Section | None:
