@@ -42,13 +42,13 @@ def nearest(given: str, known: Sequence[str], most: int = 4) -> str:
     return ", ".join(list(dict.fromkeys(alike))[:most])
 
 
-def one_of(what: str, given: str, known: Sequence[str]) -> str:
+def one_of(what: str, given: str, known: Sequence[str], other: str = "") -> str:
     """``what must be one of a, b, not c``; of many names the nearest, and all of them in lines below."""
     if len(known) <= FEW:
-        return f"{what} must be one of {', '.join(known)}, not {given}"
+        return f"{what} must be one of {', '.join(known)}{other}, not {given}"
     near = nearest(given, known)
     told = f"; nearest: {near}" if near else ""
-    return f"{what} must be one of {len(known)}, not {given}{told}\n{listed(known)}"
+    return f"{what} must be one of {len(known)}{other}, not {given}{told}\n{listed(known)}"
 
 
 def listed(known: Sequence[str]) -> str:

@@ -163,7 +163,7 @@ def own(names: Iterable[str] = ()) -> list[Target]:
     known = [i.name for i in implementations.ALL if i.built]
     for name in wanted:
         if name not in known:
-            raise ValueError(one_of("a function that is not given as FILE:SYMBOL", name, known))
+            raise ValueError(one_of("function", name, known, ", or FILE:SYMBOL"))
     return [Target(path, name, c.name) for name in wanted or known for c in contracts.of(name)]
 
 
