@@ -103,6 +103,9 @@ def _registers(run: Run, row: Row) -> list[str]:
     limit = _width(run, row)
     registers = ceil(row.size / limit.vl)
     least = registers * ROUNDS[KEY_BITS] / limit.rounds_a_cycle
+    if row.size % limit.vl == 0:
+        text = f"CTR: {row.size} bytes are {registers} {limit.width}, {least:.0f} cycles of the AES units; "
+        return [f"{text}{row.cycles:.0f} were needed.", *_beside_ecb(run, row)]
     share = row.size / limit.bytes_a_cycle(KEY_BITS) / least
     return [
         f"CTR: a part of a register takes as long as a whole one; {row.size} bytes are {registers} "
@@ -126,14 +129,14 @@ def _chain(run: Run, row: Row) -> list[str]:
 
 
 def _beside_ecb(run: Run, row: Row) -> list[str]:
-    operation = "ecb " + row.operation.split()[1]
+    operation = "ecb " + ("decrypt" if row.operation.endswith("decrypt") else "encrypt")
     ecb = _found(run, operation, row.size, row.name)
     if not ecb:
         return [f"Measure ecb in the same run: what it lacks to the limit, {row.operation} lacks too."]
     return [
         f"{row.name}, {row.size} bytes by {operation}: {ecb.cycles:.0f} cycles, by {row.operation} "
-        f"{row.cycles:.0f}{_ready(run, row)}; the difference are XORs, shifts and loads that take places "
-        "from AES."
+        f"{row.cycles:.0f}{_ready(run, row)}; the difference is what the mode does besides AES: XORs, "
+        "shifts, loads."
     ]
 
 

@@ -82,6 +82,14 @@ def test_long_messages_are_held_against_ecb(operation, ecb):
     assert f"by {ecb}: 1800 cycles, by {operation} 1900" in told(slow, row(ecb, 8192, 1800), goal=goal)
 
 
+def test_whole_registers_of_ctr_are_held_against_ecb():
+    """128 bytes are two registers, of 14 rounds each, one a cycle."""
+    rows = [row("ctr crypt", 128, 41, "vaes_avx512_512"), row("ecb encrypt", 128, 38, "vaes_avx512_512")]
+    text = told(*rows, goal=Goal("ctr crypt", 128, cycles=30))
+    assert text.startswith("CTR: 128 bytes are 2 zmm, 28 cycles of the AES units; 41 were needed.")
+    assert "128 bytes by ecb encrypt: 38 cycles, by ctr crypt 41" in text
+
+
 def test_a_size_is_told_once_of_the_direction_that_misses_by_more():
     figures = [("xts encrypt", 64, 50), ("xts decrypt", 64, 60), ("xts decrypt", 128, 63)]
     run = Run(3.0, [NARROW, ZMM], [row(*figure) for figure in figures])
