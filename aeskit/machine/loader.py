@@ -235,7 +235,8 @@ def _keep_apart(image: Image) -> None:
     for one, two in pairwise(image.sections):
         if two.address < one.end:
             raise LoadError(f"{image.name} is broken: {one.name} and {two.name} overlap")
-    begin, end = relocate.EXTERNAL, relocate.EXTERNAL + 16 * len(image.externals)
+    begin = relocate.EXTERNAL - relocate.AROUND
+    end = begin + relocate.APART * len(image.externals)
     if any(section.address < end and begin < section.end for section in image.sections):
         raise LoadError(f"{image.name} must leave {begin:#x} to {end:#x} free: they stand for what it lacks")
 

@@ -13,8 +13,10 @@ from aeskit.machine.errors import LoadError
 if TYPE_CHECKING:
     from aeskit.machine.loader import Image, Place, Section
 
-EXTERNAL = 0x1A5C_3B00
-"""Where symbols without a definition are placed, 16 bytes apart: nothing can be read or run there."""
+EXTERNAL, APART = 0x1A5C_3B00, 0x2000
+"""Where symbols without a definition are placed, and how far apart: nothing can be read or run there."""
+AROUND = APART // 2
+"""An address less than this from such a symbol is counted from it; one further on is placed by itself."""
 
 MOST_STRETCHES = 64
 
@@ -37,6 +39,21 @@ class _Symbol:
     def plus(self, addend: int, behind: int = 0) -> int:
         """With an addend, in which `behind` bytes are taken off for the end of the instruction."""
         return self.section.at(addend + behind) - behind if self.section else self.address + addend
+
+
+@dataclass(frozen=True)
+class _Elsewhere(_Symbol):
+    """A symbol that this file does not define."""
+
+    image: Image | None = None
+    name: str = ""
+
+    def plus(self, addend: int, behind: int = 0) -> int:
+        """With an addend: two symbols' addresses are never the same number."""
+        offset = addend + behind
+        if self.image is None or abs(offset) < AROUND:
+            return self.address + addend
+        return _external(self.image, f"{self.name}{offset:+#x}") - behind
 
 
 def relocatable(elf: e.Elf, image: Image, placed: dict[int, Place]) -> None:
@@ -98,7 +115,7 @@ def _symbols(elf: e.Elf, index: int, image: Image, placed: dict[int, Place]) -> 
     for symbol in elf.symbols(index):
         place = placed.get(symbol.section)
         if _is_elsewhere(elf, symbol, place):
-            values.append(_Symbol(_external(image, symbol.name) if symbol.name else 0))
+            values.append(_elsewhere(image, symbol.name))
         elif place is None:
             values.append(_Symbol(symbol.value))
         else:
@@ -117,12 +134,16 @@ def _is_elsewhere(elf: e.Elf, symbol: e.Symbol, place: Place | None) -> bool:
     return symbol.section >= len(elf.sections) or bool(elf.sections[symbol.section].flags & e.ALLOC)
 
 
-def _dynamic_symbol(symbol: e.Symbol, image: Image, base: int) -> int:
+def _elsewhere(image: Image, name: str) -> _Symbol:
+    return _Elsewhere(_external(image, name), image=image, name=name) if name else _Symbol(0)
+
+
+def _dynamic_symbol(symbol: e.Symbol, image: Image, base: int) -> _Symbol:
     if symbol.section == e.UNDEFINED or symbol.type == e.INDIRECT:
-        return _external(image, symbol.name) if symbol.name else 0
+        return _elsewhere(image, symbol.name)
     address = symbol.value + (base if symbol.section != e.ABSOLUTE else 0)
     _name(image, symbol, address)
-    return address
+    return _Symbol(address)
 
 
 def _name(image: Image, symbol: e.Symbol, address: int) -> None:
@@ -149,7 +170,7 @@ def _external(image: Image, name: str) -> int:
     if name in stand_ins.FUNCTIONS:
         image.stand_ins.add(name)
         return stand_ins.ADDRESS + stand_ins.FUNCTIONS[name]
-    address = image.outside.setdefault(name, EXTERNAL + 16 * len(image.outside))
+    address = image.outside.setdefault(name, EXTERNAL + APART * len(image.outside))
     image.externals[address] = name
     return address
 
@@ -187,16 +208,16 @@ def _apply(target: Section, entry: e.Relocation, symbol: _Symbol, got: _Got) -> 
         raise LoadError(f"relocation type {kind} at {target.name}+{offset:#x} is not known")
 
 
-def _apply_dynamic(image: Image, entry: e.Relocation, values: list[int], base: int) -> None:
+def _apply_dynamic(image: Image, entry: e.Relocation, values: list[_Symbol], base: int) -> None:
     """What the loader stores; where only a running program knows that, an address that nobody knows."""
     target, offset = _found(image, base + entry.offset)
     if target is None or entry.type in (_NONE, _COPY):  # copies are state of another file
         return
-    symbol = values[entry.symbol] if entry.symbol < len(values) else 0
+    symbol = values[entry.symbol] if entry.symbol < len(values) else _Symbol(0)
     if entry.type in (_64, _RELATIVE):
-        value = (symbol if entry.type == _64 else base) + entry.addend
+        value = symbol.plus(entry.addend) if entry.type == _64 else base + entry.addend
     elif entry.type in (_GLOB_DAT, _JUMP_SLOT):
-        value = symbol
+        value = symbol.address
     elif entry.type in _RUNNING:
         value = _external(image, f"what a relocation of type {entry.type} stands for")
     else:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeskit.contracts import ANY, Blocks, Buffer, Call, Contract, Length, UInt32
+from aeskit.machine import relocate
 from aeskit.machine.addresses import IMAGE, RETURN_ADDRESS, SMALL, UNDEFINED, Addresses, Place
 from aeskit.machine.counters import Unknown, Word
 from aeskit.machine.decode import GPR_NAMES
@@ -96,7 +97,7 @@ def elsewhere(image: Image) -> Iterator[tuple[Place, int, int]]:
         ends = max(section.end for section in placed)
         yield IMAGE, min(section.address for section in placed) - AROUND, ends + AROUND
     if image.externals:
-        yield UNDEFINED, min(image.externals), max(image.externals)
+        yield UNDEFINED, min(image.externals) - relocate.AROUND, max(image.externals) + relocate.AROUND
 
 
 @dataclass

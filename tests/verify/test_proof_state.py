@@ -146,6 +146,11 @@ def test_code_in_a_writable_section_is_refused(tmp_path):
         "mov %rsp, %rax; mov %rsp, %rdx; and $-64, %rdx; sub %rdx, %rax; test $32, %al; jz 1f; nop; 1:",
         "mov (%rsp), %rax; shr $47, %rax; jz 1f; nop; 1:",
         "mov elsewhere@GOTPCREL(%rip), %rax; test %rax, %rax; jz 1f; nop; 1: .weak elsewhere",
+        "lea elsewhere+8(%rip), %rax; test $1, %al; jz 1f; nop; 1:",
+        "lea elsewhere+0x9000(%rip), %rax; test $1, %al; jz 1f; nop; 1:",
+        "lea elsewhere-0x9000(%rip), %rax; lea another(%rip), %rdx; cmp %rdx, %rax; jz 1f; nop; 1:",
+        "lea elsewhere+16(%rip), %rax; lea another(%rip), %rdx; cmp %rdx, %rax; jz 1f; nop; 1:",
+        "lea elsewhere+0x2000(%rip), %rax; lea another(%rip), %rdx; cmp %rdx, %rax; jz 1f; nop; 1:",
     ],
 )
 def test_code_that_looks_at_the_bits_of_an_address_is_refused(tmp_path, body):
