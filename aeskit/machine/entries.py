@@ -64,7 +64,7 @@ class Entries:
 
     def _view(self, region: Region, low: Low, at: int) -> Region:
         first, last = min(low.values), max(low.values)
-        known = max(region.data.tolist(), default=0) < CONSTANTS  # what is the same in every run need not be known
+        known = max(region.data.tolist(), default=0) < CONSTANTS  # the same in every run may be unknown
         size = max(len(region.data) - (last - first), 0) if known else 0
         data = np.full(size, UNREAD, np.int64)
         view = Region(f"{region.name} at an index", at + region.address - first, data, "r", constant=True)

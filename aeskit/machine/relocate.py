@@ -13,7 +13,7 @@ from aeskit.machine.errors import LoadError
 if TYPE_CHECKING:
     from aeskit.machine.loader import Image, Place, Section
 
-EXTERNAL, APART = 0x1A5C_3B00, 0x2000
+EXTERNAL, APART = 0x1A5C_3B00, 0x1000
 """Where symbols without a definition are placed, and how far apart: nothing can be read or run there."""
 AROUND = APART // 2
 """An address less than this from such a symbol is counted from it; one further on is placed by itself."""

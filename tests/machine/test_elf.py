@@ -122,7 +122,7 @@ BROKEN = {
             kind=2,
             segments=[(1, 5, 0, relocate.EXTERNAL, 0, 64, 64, 1)],
         ),
-        "must leave 0x1a5c2b00 to 0x1a5c4b00 free",
+        "must leave 0x1a5c3300 to 0x1a5c4300 free",
     ),
     "a relocation that a loader does not know": (
         file(

@@ -150,7 +150,7 @@ def test_code_in_a_writable_section_is_refused(tmp_path):
         "lea elsewhere+0x9000(%rip), %rax; test $1, %al; jz 1f; nop; 1:",
         "lea elsewhere-0x9000(%rip), %rax; lea another(%rip), %rdx; cmp %rdx, %rax; jz 1f; nop; 1:",
         "lea elsewhere+16(%rip), %rax; lea another(%rip), %rdx; cmp %rdx, %rax; jz 1f; nop; 1:",
-        "lea elsewhere+0x2000(%rip), %rax; lea another(%rip), %rdx; cmp %rdx, %rax; jz 1f; nop; 1:",
+        "lea elsewhere+0x1000(%rip), %rax; lea another(%rip), %rdx; cmp %rdx, %rax; jz 1f; nop; 1:",
     ],
 )
 def test_code_that_looks_at_the_bits_of_an_address_is_refused(tmp_path, body):
