@@ -33,6 +33,9 @@ def evaluate(expressions, byte, inputs):
             high, low = (bytes(evaluate(expressions, b, inputs) for b in word) for word in what[1:3])
             carry = int.from_bytes(low, "little") + what[3] >> 64
             value = int.from_bytes(high, "little") + carry >> 8 * what[4] & 0xFF
+        elif what[0] == "form":
+            terms = ((bytes(evaluate(expressions, b, inputs) for b in word), k) for word, k in what[1])
+            value = sum(int.from_bytes(w, "little") * k for w, k in terms) >> 8 * what[2] & 0xFF
         elif what[0] == "plus":
             both = (bytes(evaluate(expressions, b, inputs) for b in word) for word in what[1:3])
             value = sum(int.from_bytes(w, "little") for w in both) >> 8 * what[3] & 0xFF

@@ -6,7 +6,7 @@ outcome of anything else hangs on where things lie, so there an address becomes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 WORD = 1 << 64
@@ -21,6 +21,7 @@ SAME = frozenset({"test", "and", "or", "xor"})
 """Of an address with itself these ask whether it is 0, or clear it."""
 
 STACK, IMAGE, RETURN_ADDRESS, UNDEFINED, DISTANCE = "stack", "image", "return", "undefined", "distance"
+Interval = tuple[int, int]
 Place = int | str
 """What an address belongs to: a buffer by its number, or one of the words above."""
 
@@ -75,11 +76,46 @@ class Addresses:
             return False
         sign = -1 if name in ("sub", "sbb", "dec") else 1
         total = -x if name == "neg" else x + sign * (1 if name in ("inc", "dec") else y)
-        return not self.is_address(total % WORD)
+        return not self.sums((one, two), total % WORD)
+
+    def sums(self, places: Sequence[Place | None], total: int) -> bool:
+        """Whether a sum of addresses and numbers is an address, or the distance of two.
+
+        None of two distances: of which buffers that is would not be known.
+        """
+        place = self.place(total)
+        return place is not None and not (
+            place == DISTANCE and DISTANCE in places and sum(p is not None for p in places) > 1
+        )
+
+    def steps(self, distance: int) -> int:
+        """By how many buffers one lies above another, of a distance."""
+        signed = distance - WORD if distance >> 63 else distance
+        return (signed + self.step // 2) // self.step
+
+    def apart(
+        self, distance: int, buffers: Mapping[int, tuple[int, int]], taken: Iterable[tuple[int, int]]
+    ) -> Interval | None:
+        """The numbers between which a distance of two buffers, plus a number, lies in no layout.
+
+        `distance` is what it is in this one; `buffers` are (address, bytes) by number, `taken` the pairs of
+        which it may be that of the first from the second. Of two that do not overlap the upper one is as far
+        away as the lower one is long, or further. None where it is none.
+        """
+        if self.place(distance) != DISTANCE:
+            return None
+        signed = distance - WORD if distance >> 63 else distance
+        low, high = -self.step, self.step
+        for one, two in taken:
+            (address, size), (other, length) = (buffers.get(n, (0, 0)) for n in (one, two))
+            more = signed - (address - other)
+            low, high = max(low, more - size), min(high, more + length)
+        return (low, high) if low > -self.step else None
 
     def kept(self, values: Sequence[int], total: int) -> bool:
         """Whether a sum of addresses and numbers is one again, or has none in it."""
-        return self.is_address(total) or not any(map(self.is_address, values))
+        places = [self.place(value) for value in values]
+        return self.sums(places, total) or not any(place is not None for place in places)
 
 
 def exact(one: Place | None, two: Place | None) -> bool:

@@ -15,6 +15,7 @@ from aeskit.machine.decode import Instruction
 from aeskit.machine.errors import OutsideDomain, SecretDependence
 from aeskit.machine.gf2 import CONSTANTS, Expressions, keep
 from aeskit.machine.indexed import Indexed
+from aeskit.machine.linear import LinearForms
 from aeskit.machine.splits import Impossible, Interval, Split
 
 Word = tuple[int, ...]
@@ -76,8 +77,8 @@ class Counters:
     _names: dict[Word, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Sums with an index in them are another's matter."""
-        self.indexed = Indexed(self)
+        """Sums with an index in them are another's matter, and so are those of several lengths."""
+        self.indexed, self.forms = Indexed(self), LinearForms(self)
 
     def assume(self, intervals: dict[Any, Interval]) -> None:
         """Another case: what was derived from the last one's intervals does not hold in it."""
@@ -170,6 +171,8 @@ class Counters:
 
     def _sum_of_two(self, x: Word, y: Word) -> Word | None:
         """Two public unknowns: a counter of their own; None for secret ones."""
+        if self.forms.are_lengths(x, y):
+            return self.forms.sum(x, y)
         if not self.names(x) | self.names(y) <= self.public:
             return None
         (a, c), (b, d) = self.origin(x), self.origin(y)
@@ -244,9 +247,10 @@ class Counters:
         """
         base, offset = self.origin(word)
         size = 1 << 8 * len(word)
-        if base not in self.assumed or not any(base):
+        known = base in self.assumed or base in self._derived or self.forms.bounds(base)
+        if not any(base) or not known:
             return None
-        first, last = self.assumed[base]
+        first, last = self.bounds(base)
         signed = offset - size if offset >= size // 2 else offset
         low = signed % (1 << bits)
         if first + signed < 0 or last + max(signed, low) >= size:
@@ -254,6 +258,8 @@ class Counters:
         blocks = shift(self.add(base, low))
         derived, less = self.origin(blocks)
         self._derived[derived] = (base, low, bits, less)
+        if not low:
+            self.forms.shifted(base, bits, derived)
         return self.add(blocks, signed >> bits)
 
     def known(self, base: Word) -> Any:
@@ -273,6 +279,9 @@ class Counters:
             one, two = map(self.bounds, self._plus[base])
             if one[1] + two[1] < 1 << 8 * len(base):
                 return one[0] + two[0], one[1] + two[1]
+        return self.forms.bounds(base) or self._all(base)
+
+    def _all(self, base: Word) -> Interval:
         return 0, int.from_bytes(bytes(map(self.expressions.varying, base)), "little")
 
     def _overlap(self, x: Word, y: Word) -> bool:
@@ -290,6 +299,9 @@ class Counters:
             return True
         if not any(base):
             return low <= offset <= high
+        form = self.forms.of_base(base)
+        if len(form) == 1 and form[0][1] == -1:
+            return Predicate(form[0][0], (offset - high) % modulus, (offset - low) % modulus)
         return Predicate(base, (low - offset) % modulus, (high - offset) % modulus)
 
     def below(self, one: Word, two: Word) -> Predicate | bool | None:
@@ -343,7 +355,11 @@ class Counters:
         raise self._split(word, start if start > first else end + step, (first, last), step)
 
     def _split(self, word: Word, at: int, interval: Interval, step: int) -> Split:
-        """A base that is another one shifted, (x + low >> bits) − less, is split where x must be."""
+        """A base that is another one shifted, (x + low >> bits) − less, or times, is split as x must be."""
+        cut = None if word in self.assumed else self.forms.cut(word, at)
+        if cut:
+            step = self.granularity(cut[0])
+            return self._split(cut[0], -(-cut[1] // step) * step, self.bounds(cut[0]), step)
         if word in self.assumed or word not in self._derived:
             return Split(word, at, interval, step)
         source, low, bits, less = self._derived[word]

@@ -71,8 +71,9 @@ class Expressions:
         self.atoms: list[tuple[Any, ...]] = []
         """("input", name, index), ("forward" or "inverse", id), ("sum", base, constant, index) for a byte of
         base + constant, ("plus", base, base, index) for one of the sum of two, ("high", word, base, constant,
-        index) for one of word + the carry of base + constant; of `indices` ("index", input, byte, mask),
-        ("and", coordinates) and ("chosen", bit, byte)."""
+        index) for one of word + the carry of base + constant, ("form", ((base, factor), …), index) for one of
+        a sum of multiples; of `indices` ("index", input, byte, mask), ("and", coordinates) and ("chosen",
+        bit, byte)."""
         self._atoms: dict[tuple[Any, ...], int] = {}
         self._inputs: dict[str, Array] = {}
         self._xor: dict[tuple[int, int], int] = {}
@@ -228,7 +229,9 @@ class Expressions:
             return []
         if what[0] == "and":
             return [atom for atom, _ in what[1]]
-        if what[0] in ("sum", "plus", "high"):
+        if what[0] == "form":
+            parts = tuple(byte for word, _ in what[1] for byte in word)
+        elif what[0] in ("sum", "plus", "high"):
             parts = what[1] if what[0] == "sum" else what[1] + what[2]
         elif what[0] == "chosen":
             parts = what[1:]

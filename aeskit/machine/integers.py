@@ -44,7 +44,9 @@ class Integers:
         if not entry.flags:
             return None
         word = result[: bits // 8]
-        sign = self.domain.expressions.map(1 << 56, word[-1])
+        sign: Any = self.domain.expressions.map(1 << 56, word[-1])
+        if self.domain.counters.forms.are_lengths(word):
+            sign = as_flag(self.domain.counters.between(word, 1 << bits - 1, (1 << bits) - 1))
         return self.domain.is_zero(word), sign, Unknown("the parity of a value that is not constant")
 
     def _finish(self, entry: Scalar, out: Word, bits: int, cf: Any, of: Any) -> Outcome:
@@ -55,6 +57,10 @@ class Integers:
 
     def _boolean(self, entry: Scalar, bits: int, instruction: Instruction, *values: Any) -> Outcome:
         size, expressions = bits // 8, self.domain.expressions
+        if entry.name == "and":
+            whole = self._rounded(entry, bits, *values)
+            if whole is not None:
+                return whole
         given = [Symbols(self.domain.plain_bytes(v, size), expressions) for v in values]
         try:
             out, cf, of = entry.body(bits, *given)
@@ -66,14 +72,37 @@ class Integers:
         data = DATA.get(entry.name, (0,))
         if any(type(v) is not int for p, v in enumerate(values) if p not in data):
             raise outside(instruction, "a count or index that is not constant")
-        if entry.name == "shr":
-            whole = self._shift_counter(entry, bits, *values)
-            if whole is not None:
-                return whole
-        return self._by_matrix(entry, bits, data, values)
+        by_name = {"shr": self._shift_counter, "shl": self._times, "sal": self._times}
+        whole = by_name[entry.name](entry, bits, *values) if entry.name in by_name else None
+        return whole or self._by_matrix(entry, bits, data, values)
+
+    def _length(self, value: Any, bits: int) -> Word | None:
+        """A value of 64 bits that hangs on lengths alone; None for any other."""
+        word = tuple(self.domain.plain_bytes(value, bits // 8).tolist())
+        return word if bits == 64 and self.domain.counters.forms.are_lengths(word) else None
+
+    def _times(self, entry: Scalar, bits: int, value: Any, count: int) -> Outcome | None:
+        """A length shifted to the left is a multiple of it."""
+        word, unknown = self._length(value, bits), Unknown("the bits shifted out of a length")
+        if word is None or not count & 63 > 0:
+            return None
+        return self._finish(
+            entry, self.domain.counters.forms.times(word, 1 << (count & 63)), bits, unknown, unknown
+        )
+
+    def _rounded(self, entry: Scalar, bits: int, *values: Any) -> Outcome | None:
+        """A length AND −2^k is 2^k times what a shift by k makes of it."""
+        mask = next((v for v in values if type(v) is int), 0)
+        word = self._length(next((v for v in values if type(v) is not int), 0), bits)
+        low = -mask % (1 << bits)
+        if word is None or low < 2 or low & low - 1:
+            return None
+        places, counters = low.bit_length() - 1, self.domain.counters
+        blocks = counters.shifted_right(word, places, lambda inner: self.domain.shifted(inner, places))
+        return self._finish(entry, counters.forms.times(blocks, low), bits, 0, 0) if blocks else None
 
     def _shift_counter(self, entry: Scalar, bits: int, value: Any, count: int) -> Outcome | None:
-        """A public length or counter shifted right, its constant folded; the flags are given up."""
+        """A public length or counter shifted right, its constant folded; CF is the last bit out."""
         word, count = (
             tuple(self.domain.plain_bytes(value, bits // 8).tolist()),
             count & (63 if bits == 64 else 31),
@@ -84,11 +113,15 @@ class Integers:
             out = self._by_matrix(entry, bits, (0,), (padded, count))[0]
             return tuple(self.domain.plain_bytes(out, bits // 8).tolist())
 
-        if not 0 < count < bits or not self.domain.is_public(word):
+        known = self.domain.is_public(word) or self.domain.counters.forms.are_lengths(word)
+        if not 0 < count < bits or not known:
             return None
         out = self.domain.counters.shifted_right(word, count, shift)
-        unknown = Unknown("the bits shifted out of a length")
-        return self._finish(entry, out, bits, unknown, unknown) if out else None
+        if not out:
+            return None
+        last, bit = divmod(count - 1, 8)
+        carry = self.domain.expressions.map(1 << 8 * bit, word[last])
+        return self._finish(entry, out, bits, carry, Unknown("the overflow of a shifted length"))
 
     def _by_matrix(self, entry: Scalar, bits: int, data: tuple[int, ...], values: tuple[Any, ...]) -> Outcome:
         """By the matrix of the body; its carry and overflow are linear too, or left alone."""
@@ -155,9 +188,19 @@ class Integers:
         total = total and domain.counters.sum(total, (carry, *[0] * (size - 1)), minus)
         if total is None:
             self._choose(x, y)
+            if domain.counters.forms.are_lengths(x, y) and not carry:
+                total = domain.counters.forms.sum(x, y, minus)
+        if total is None:
             return self._single_bit(entry, bits, instruction, *values)
         cf = None if by_one else self._carry(x, y, carry, minus, bits)
-        return self._finish(entry, total, bits, cf, Unknown("the overflow of a value that is not constant"))
+        return self._finish(entry, total, bits, cf, self._overflow(x, y, carry, minus))
+
+    def _overflow(self, x: Word, y: Word, carry: int, minus: bool) -> Any:
+        """OF: 0 where lengths stay within the signed numbers, which is all that is ever told."""
+        forms = self.domain.counters.forms
+        if carry or not forms.are_lengths(x, y) or not forms.fits(x, y, minus):
+            return Unknown("the overflow of a value that is not constant")
+        return 0
 
     def _compare(self, x: Word, y: Word, bits: int) -> Outcome:
         """A number beside a counter: whether it is less, or equal, are questions about the counter."""
@@ -207,6 +250,10 @@ class Integers:
         values = [int.from_bytes(bytes(w), "little") if is_constant(w) else None for w in (x, y)]
         unknown = Unknown("the carry of a value that is not constant")
         known = values[1] if values[1] is not None else values[0]
+        if known is None and not carry and counters.forms.are_lengths(x, y):
+            answer = counters.forms.less(x, y) if minus else counters.forms.wraps(x, y)
+            question = counters.between(*answer) if isinstance(answer, tuple) else answer
+            return unknown if question is None else as_flag(question)
         if known is None:
             return unknown if minus or carry else as_flag(counters.carry(x, y))
         if not minus:  # word + known + carry > top
@@ -257,6 +304,8 @@ class Integers:
         return tuple(self.domain.plain_bytes(value, 8).tolist())
 
     def _scaled(self, word: Word, scale: int) -> Word:
+        if self.domain.counters.forms.are_lengths(word):
+            return self.domain.counters.forms.times(word, scale)
         while scale > 1:
             word, scale = self.domain.doubled(word), scale // 2
         return word

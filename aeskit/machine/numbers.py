@@ -74,6 +74,9 @@ class Numbers:
         """A pointer `size` bytes on."""
         return (value + size) % (1 << 64)
 
+    def together(self, base: Any, index: Any, scale: int) -> None:
+        """The registers of an address are known one by one."""
+
     def misaligned(self, address: int, size: int) -> bool:
         """Whether an access of `size` bytes is not at a multiple of them."""
         return bool(address % size)

@@ -51,7 +51,26 @@ class Binder:
             return lambda: (place(gpr[base], 1) + displacement) & mask
         if base is None:
             return lambda: (place(gpr[index], scale) + displacement) & mask
-        return lambda: (place(gpr[base], 1) + place(gpr[index], scale) + displacement) & mask
+        if operand.bits32:
+            return lambda: (place(gpr[base], 1) + place(gpr[index], scale) + displacement) & mask
+        return self._of_two(operand, place)
+
+    def _of_two(self, operand: d.Memory, place: Callable[[Any, int], int]) -> Callable[[], int]:
+        """base + index × scale + displacement, of which the two may be known together alone."""
+        gpr, index, scale = self.state.gpr, operand.index, operand.scale
+        base, displacement, together = operand.base, operand.displacement, self.domain.together
+        assert base is not None
+        assert index is not None
+
+        def address() -> int:
+            x, y = gpr[base], gpr[index]
+            if type(x) is not int or type(y) is not int:
+                known = together(x, y, scale)
+                if known is not None:
+                    return int(known + displacement) & ONES
+            return (place(x, 1) + place(y, scale) + displacement) & ONES
+
+        return address
 
     def checked(self, operand: d.Memory, entry: Entry) -> Callable[[], int]:
         """The same, with the alignment that the instruction asks for."""

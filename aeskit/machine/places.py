@@ -68,6 +68,17 @@ class Places:
         """A pointer `size` bytes on: what is unknown of it stays so."""
         return (value + size) % WORD if type(value) is int else self.domain.counters.add(tuple(value), size)
 
+    def together(self, base: Any, index: Any, scale: int) -> int | None:
+        """base + index · scale where both hang on lengths alone and the sum is known, or None."""
+        counters, forms = self.domain.counters, self.domain.counters.forms
+        words = [tuple(self.domain.plain_bytes(value, 8).tolist()) for value in (base, index)]
+        if not forms.are_lengths(*words):
+            return None
+        total, offset = counters.origin(forms.sum(words[0], forms.times(words[1], scale)))
+        if total in self.domain.stand_ins:
+            return self._reached(self.domain.stand_ins[total], offset)
+        return None if any(total) else self._reached(0, offset)
+
     def misaligned(self, address: int, size: int) -> bool:
         """Whether an access of `size` bytes may be elsewhere than at a multiple of them."""
         return bool(address % size) or (address >= FIRST - APART and self.entries.granularity(address) < size)

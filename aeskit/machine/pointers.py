@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aeskit.machine.addresses import DISTANCE, SMALL, STACK, SUMS, WORD, Addresses, Place, comparable, exact
-from aeskit.machine.counters import Unknown, Word
+from aeskit.machine.counters import Predicate, Unknown, Word
 from aeskit.machine.gf2 import keep
 from aeskit.machine.splits import Choose
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from aeskit.machine.decode import Memory
     from aeskit.machine.symbolic import Symbolic
 
+LAYOUT = "how the buffers lie"
+"""The input that stands for what hangs on it: a run is done for every answer."""
 FEW_BITS = 16
 """A public word with at most so many unknown bits is taken value by value where it must be known."""
 LINE = 64
@@ -30,15 +32,23 @@ class Pointers:
     def __init__(self, domain: Symbolic, addresses: Addresses) -> None:
         """Works with the domain's expressions and counters."""
         self.domain, self.addresses = domain, addresses
-        self.lengths: frozenset[str] = frozenset()
-        """Names of unknown lengths: an address plus one of them is an address too."""
         self.aligned: dict[Place, tuple[str, int]] = {}
         """By a buffer's number its name, and the low bits of its address that the case has chosen."""
+        self.buffers: dict[int, tuple[int, int]] = {}
+        """Address and bytes of the call's buffers, by number: no call has shorter ones."""
+        self._taken: dict[int, set[tuple[int, int]]] = {}
+        """Pairs of buffers of which a distance was taken, by how many lie between, in any run."""
+        self._layouts: dict[tuple[int, int, str], int] = {}
         self._opaque: dict[Word, Any] = {}
         self._low: dict[int, Any] = {}
         self._bases: dict[Word, int] = {}
 
     # ---- Which values are addresses
+
+    @property
+    def lengths(self) -> frozenset[str]:
+        """Names of unknown lengths: an address plus one of them is an address too."""
+        return self.domain.counters.forms.lengths
 
     def place(self, value: Any) -> Place | None:
         """What a value is an address of, if it is one."""
@@ -79,7 +89,7 @@ class Pointers:
         x, y = (*values, 1 if name in ("inc", "dec") else 0)[:2]
         one, two = self.place(x), self.place(y)
         if name == "cmp":
-            return not (comparable(one, None, True) if y == 0 else exact(one, two))
+            return not comparable(one, two, y == 0)
         return self._sum_is_none((x, y), name in ("sub", "sbb", "dec"))
 
     def _low_bits(self, values: tuple[Any, ...]) -> bool:
@@ -128,7 +138,8 @@ class Pointers:
                 self._choose(value)
                 return True
         first, *rest = map(self._constant, values)
-        return not self.addresses.is_address((first + (-1 if minus else 1) * sum(rest)) % WORD)
+        places = [self.place(value) for value in values]
+        return not self.addresses.sums(places, (first + (-1 if minus else 1) * sum(rest)) % WORD)
 
     def _constant(self, value: Any) -> int:
         return value if type(value) is int else self.domain.counters.origin(tuple(value))[1]
@@ -138,6 +149,39 @@ class Pointers:
         vary = tuple(map(self.domain.expressions.varying, value))
         if sum(v.bit_count() for v in vary) <= FEW_BITS and self.domain.is_public(value):
             self.domain.choose(value, vary)
+
+    def compared(self, name: str, bits: int, values: tuple[Any, ...]) -> tuple[Any, Any] | None:
+        """CF and ZF of a comparison of two buffers' distance with a number; None for any other operation.
+
+        Known where they are the same for all buffers that do not overlap, else anything.
+        """
+        x, y = values if len(values) == 2 else (0, 0)
+        if name != "cmp" or bits != 64 or type(x) is not int or type(y) is not int:
+            return None
+        distance, number = (x, y) if self.place(x) == DISTANCE else (y, x)
+        taken = self._taken.get(self.addresses.steps(distance), ())
+        never = self.addresses.apart(distance, self.buffers, taken)
+        if never is None or self.place(number) is not None:
+            return None
+        signed = number - WORD if number >> 63 else number
+        if never[0] < min(signed, 0) and max(signed, -1) < never[1]:
+            less = signed < 0  # of unsigned numbers a negative one is above all distances
+            return int(less if distance == x else not less), 0
+        return self._layout(x, y, "less"), self._layout(x, y, "equal")
+
+    def take(self, name: str, values: tuple[Any, ...]) -> None:
+        """Note of which two buffers a difference is the distance."""
+        if name in ("sub", "sbb"):
+            one, two = map(self.place, values)
+            if isinstance(one, int) and isinstance(two, int) and one != two:
+                for pair in ((one, two), (two, one)):
+                    self._taken.setdefault(pair[0] - pair[1], set()).add(pair)
+
+    def _layout(self, x: int, y: int, what: str) -> Predicate:
+        """A question of which either answer is possible."""
+        number = self._layouts.setdefault((x, y, what), len(self._layouts))
+        byte = int(self.domain.expressions.inputs(LAYOUT, number + 1)[number])
+        return Predicate((byte,), 1, 255)
 
     def not_zero(self, values: tuple[Any, ...]) -> bool:
         """Whether one of the values is an address at which something lies: that is never 0."""

@@ -42,7 +42,7 @@ class Symbolic:
         self.counters = Counters(self.expressions, assumed or {}, public)
         self.numbers = Numbers()
         places = Places(self)
-        self.address, self.placing = places.address, places.placing
+        self.address, self.placing, self.together = places.address, places.placing, places.together
         self.choose, self.misaligned, self.moved = places.choose, places.misaligned, places.moved
         self._lanes = Lanes(self)
         self._integers = Integers(self)
@@ -168,6 +168,11 @@ class Symbolic:
                 pointers.ask_low(operands)
             if pointers is None or not pointers.among(operands):
                 return plainly(*values)
+            pointers.take(entry.name, operands)
+            compared = pointers.compared(entry.name, bits, operands)
+            if compared is not None:
+                unknown = Unknown("bits of an address")
+                return 0, compared[0], unknown, (compared[1], unknown, unknown)
             if pointers.spoiled(entry.name, bits, operands):
                 try:
                     result, cf, of, flags = symbolic(*[self.opaque(v) for v in values])
@@ -232,6 +237,8 @@ class Symbolic:
             return self._decide(value, instruction)
         if isinstance(value, Unknown):
             raise SecretDependence(f"a branch depends on {value.reason}: {instruction.where()}")
+        if value >= CONSTANTS and self.is_public((value,)):
+            return int(self.decided(self.counters.between((value,), 1, 1)))
         if value >= CONSTANTS:
             raise SecretDependence(f"a branch depends on {self.depends((value,))}: {instruction.where()}")
         return int(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,15 @@ class Arrival:
     k: list[Any]
     stack: NDArray[Any]
     regions: dict[str, tuple[int, NDArray[Any]]]
+
+    def value(self, name: str, from_bytes: Callable[[Any], Any]) -> Any:
+        """A general register, or a word of the stack as `stack 3`; None for anything else."""
+        if name in GPR_NAMES:
+            return self.gpr[GPR_NAMES.index(name)]
+        if not name.startswith("stack "):
+            return None
+        at = 8 * int(name.split()[1])
+        return from_bytes(self.stack[at : at + 8])
 
 
 def wanted(buffer: Buffer) -> Any:

@@ -1,12 +1,13 @@
 """Proof for every length: the main loop closed by induction, what is shorter proved length by length.
 
 The length is an unknown n. From entry the run comes to the main loop's head; one pass later it is there
-again. That second state must be the one in which another call arrives there: the call for the message's
-rest, with n − s bytes, source and destination s bytes further on, and the tweak, counter or IV that the
-contract says follows; and the first s bytes of output must be the model's. So what n bytes do behind the
-first pass is what n − s bytes do from the head on, and by induction every length ends as the lengths from
-`first` − s to `first` − 1 do. Those, and all that are shorter, are proved one by one, by runs that forget at
-the head what the induction does not carry.
+again. That second state must be the one, but for what slides (see `heads`), in which another call arrives
+there: the call for the message's rest, with n − s bytes, source and destination s bytes further on, and the
+tweak, counter or IV that the contract says follows; and the first s bytes of output must be the model's. So
+what n bytes do behind the first pass is what n − s bytes do from the head on, and by induction every length
+ends as the lengths from `first` − s to `first` − 1 do. Those, and all that are shorter, are proved one by
+one, by runs that forget at the head what the induction does not carry. Either call may have done some of its
+own first blocks before the loop.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.verify.arrival import Arrival, differences, wanted
 from aeskit.verify.assumption import Assumption, Choices
 from aeskit.verify.case_lengths import LONGEST, lengths_of
-from aeskit.verify.proof import FIRST_BUFFER, LENGTH, SAVED, Head, Ids, Prover
+from aeskit.verify.heads import Head, risen_by, slide
+from aeskit.verify.main_loop import Watch
+from aeskit.verify.proof import FIRST_BUFFER, LENGTH, SAVED, Ids, Prover
 
 WINDOW = 2304
 """Bytes of the buffers before the stride is known."""
@@ -188,49 +191,13 @@ class EveryLength:
 
     def _look(self, assumption: Assumption) -> tuple[int, int]:
         machine = self.prover.machine
-        seen: dict[int, list[Any]] = {}
         self._place(self._call(assumption, self._least()), assumption)
         machine.start(self.function)
-        before, stride = 0, 0
-
-        def watch(rip: int) -> bool:
-            nonlocal before, stride
-            back, before = rip < before, rip
-            if not back:
-                return False
-            now = list(machine.state.gpr)
-            # A loop of rounds, or a callee, comes back before the data has moved: it is not the head.
-            known = seen.setdefault(rip, now)
-            stride = self._stride(known, now, assumption) if known else 0
-            if known is not now:
-                seen[rip] = []
-            return stride > 0
-
+        watch = Watch(machine, self.prover.domain.counters, self._base(assumption))
         machine.resume(self.prover.limit, until=watch)
         if machine.finished:
             raise _Returns
-        return machine.state.rip, stride
-
-    def _stride(self, first: list[Any], second: list[Any], assumption: Assumption) -> int:
-        """By how much a count of bytes fell, or else a pointer rose."""
-        base, counters = self._base(assumption), self.prover.domain.counters
-        strides, pointers = set(), set()
-        for old, new in zip(first, second, strict=True):
-            if isinstance(old, tuple) and isinstance(new, tuple):
-                (x, c), (y, d) = counters.origin(old), counters.origin(new)
-                if x == y == base and 0 < (c - d) % (1 << 64) < 1 << 32:
-                    strides.add((c - d) % (1 << 64))
-            elif isinstance(old, int) and isinstance(new, int) and new > old and self._moves(old):
-                pointers.add(new - old)
-        found = strides or pointers
-        return max(found) if found and max(found) % BLOCK == 0 else 0
-
-    def _moves(self, address: int) -> bool:
-        """Whether an address lies in source or destination; others are of round keys."""
-        regions = (
-            r for r in self.prover.machine.memory.regions if r.name in ("source", "destination", "data")
-        )
-        return any(region.address <= address <= region.end for region in regions)
+        return machine.state.rip, watch.stride
 
     def _call(self, assumption: Assumption, size: int, given: dict[str, Ids] | None = None) -> Call:
         """A call of which the model does `size` bytes."""
@@ -266,13 +233,13 @@ class EveryLength:
         self.window = 3 * stride + 4 * BLOCK
         for _ in range(ROUNDS):
             outcomes = self._every_case(lambda a, h=head: self._pass(a, h, stride, blank.passes))
-            dead = frozenset().union(*(outcome[0] for _, outcome in outcomes if outcome))
+            different = _joined([outcome[0] for _, outcome in outcomes if outcome])
             first = max(stride + self._least(), *(at for at, _ in outcomes))
             shortest = (first - self.tail) // BLOCK * BLOCK
             if shortest < self.window:  # no pass may touch what the shortest lacks
                 self.window = shortest
                 continue
-            if dead <= head.dead:
+            if not different:
                 carried = sorted(set().union(*(outcome[1] for _, outcome in outcomes if outcome)))
                 cases = sum(outcome is not None for _, outcome in outcomes)
                 closed = replace(
@@ -280,37 +247,46 @@ class EveryLength:
                 )
                 self.prover.loops[self.function] = closed
                 return closed
-            head = Head(head.address, head.dead | dead)
+            head = head.joined(different)
         raise NotClosed("registers keep changing from pass to pass")
 
     def _pass(
         self, assumption: Assumption, head: Head, stride: int, passes: int
-    ) -> tuple[set[str], set[str]]:
-        """Registers that differ from the rest's call, and those that a pass changes."""
+    ) -> tuple[dict[str, int | None], set[str]]:
+        """Registers that differ from the rest's call, with by how much, and those that a pass changes."""
         machine = self.prover.machine
         call = self._call(assumption, stride + 2 * BLOCK)
         self._place(call, assumption)
-        placed = {r.name: r.data.copy() for r in machine.memory.regions_from(FIRST_BUFFER)}
         machine.start(self.function)
         before = self._arrive(head)
-        self._untouched(call, before, placed)
         for finding in self.prover.forget(head, call):
             raise NotClosed(finding)
         for _ in range(passes):
             after = self._arrive(head)
-        self._output(call, after, stride, placed)
+        self._output(call, after, stride)
+        moving = {buffer.name for buffer in call.buffers if buffer.moves}
         given = self._given(call, stride, self._least())
         rest = self._call(assumption, self._least(), given)
         self._place(rest, assumption, stride)
+        regions = machine.memory.regions_from(FIRST_BUFFER)
+        placed = {r.name: r.data.copy() for r in regions if r.name in moving}
         machine.start(self.function)
         expected = self._arrive(head)
-        moving = {buffer.name for buffer in call.buffers if buffer.moves}
-        self._same_data(after, expected, moving)
-        dead = set(differences(after, expected, moving)) - head.dead
-        for name in dead:
+        self._same_data(after, expected, placed)
+        domain = self.prover.domain
+        slide(domain, head, expected.gpr, expected.stack, more=1)
+        names = set(differences(after, expected, moving)) - head.dead
+        for name in names:
             if name.startswith("[end of"):
                 raise NotClosed(f"the {name[1:-1]} is not left as the call for the rest needs it")
-        return dead, set(differences(before, after, moving)) - head.dead
+        different = {name: self._risen(name, expected, after) for name in names}
+        return different, set(differences(before, after, moving)) - head.dead
+
+    def _risen(self, name: str, expected: Arrival, after: Arrival) -> int | None:
+        """By how much a register, or a word of the stack, is more than the rest's call needs it."""
+        domain = self.prover.domain
+        values = [state.value(name, domain.from_bytes) for state in (expected, after)]
+        return None if None in values else risen_by(domain, *values)
 
     def _given(self, call: Call, stride: int, length: int) -> dict[str, Ids]:
         """The inputs of the call for the rest."""
@@ -330,28 +306,26 @@ class EveryLength:
         regions = {r.name: (r.address, r.data.copy()) for r in buffers}
         return Arrival(list(state.gpr), state.v.copy(), list(state.k), machine.stack.data.copy(), regions)
 
-    def _untouched(self, call: Call, state: Arrival, placed: dict[str, NDArray[Any]]) -> None:
-        for buffer in call.buffers:
-            if buffer.moves and (state.regions[buffer.name][1] != placed[buffer.name]).any():
-                raise NotClosed(f"{buffer.name} is written before the loop")
-
-    def _output(self, call: Call, state: Arrival, stride: int, placed: dict[str, NDArray[Any]]) -> None:
-        """The pass wrote the model's first `stride` bytes and nothing else of the data."""
+    def _output(self, call: Call, state: Arrival, stride: int) -> None:
+        """The first `stride` bytes are the model's; of those behind them see `_same_data`."""
         for buffer in call.buffers:
             if not buffer.moves or not buffer.writable:
                 continue
             data = state.regions[buffer.name][1]
-            if (data[stride:] != placed[buffer.name][stride:]).any():
-                raise NotClosed(f"a pass writes {buffer.name} beyond its {stride} bytes")
             wrong = np.flatnonzero(data[:stride] != wanted(buffer)[:stride])
             if len(wrong):
                 raise NotClosed(f"{buffer.name}: byte {wrong[0]} of a pass is not what the model says")
 
-    def _same_data(self, after: Arrival, expected: Arrival, moving: set[str]) -> None:
-        for name in moving:
+    def _same_data(self, after: Arrival, expected: Arrival, placed: dict[str, NDArray[Any]]) -> None:
+        """Behind the step's bytes source and destination are as the call for the rest has left them.
+
+        That call, as any, may have written some of its first bytes before the loop. What lies behind the
+        first call's window, which that one cannot touch, is as it was `placed`.
+        """
+        for name, before in placed.items():
             (was, old), (at, data) = after.regions[name], expected.regions[name]
-            skip = at - was
-            if (old[skip:] != data[: len(data) - skip]).any():
+            known = len(data) - (at - was)
+            if (old[at - was :] != data[:known]).any() or (data[known:] != before[known:]).any():
                 raise NotClosed(f"{name} is not left as the call for the rest needs it")
 
     # ---- The lengths below
@@ -381,6 +355,14 @@ class EveryLength:
             if (wanted(a)[stride if a.moves else 0 :] != wanted(b)).any():
                 return False
         return True
+
+
+def _joined(every: list[dict[str, int | None]]) -> dict[str, int | None]:
+    """What differs in some case; by how much where all of them say the same."""
+    out: dict[str, int | None] = {}
+    for name, rise in (item for one in every for item in one.items()):
+        out[name] = rise if out.get(name, rise) == rise else None
+    return out
 
 
 __all__ = ["LONGEST", "SAVED", "Closed", "EveryLength", "NotClosed"]

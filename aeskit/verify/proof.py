@@ -23,11 +23,14 @@ from aeskit.machine.errors import MachineError, OutsideDomain, UnknownInstructio
 from aeskit.machine.loader import PROTECTOR, Image
 from aeskit.machine.masks import UnsetMask
 from aeskit.machine.memory import Region
+from aeskit.machine.pointers import LAYOUT
 from aeskit.machine.run import MAX_STEPS, RETURN, STACK_SIZE, STACK_TOP, Machine
 from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.machine.stretches import Stretches
 from aeskit.machine.symbolic import Symbolic
+from aeskit.verify import heads
 from aeskit.verify.assumption import Assumption, Choices, placed
+from aeskit.verify.heads import Head
 from aeskit.verify.judge import limit
 from aeskit.verify.symbolic_models import SymbolicModel
 
@@ -49,14 +52,6 @@ MAX_CASES = 8192
 KEPT_CALLS = 256
 LENGTH = "length"
 """The input that stands for the length in a proof for every length."""
-
-
-@dataclass(frozen=True)
-class Head:
-    """A loop's head, and the registers that nothing behind it reads before they are written."""
-
-    address: int
-    dead: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -208,29 +203,12 @@ class Prover:
         return [*self.wrong_bytes(call, head), *self._wrong_registers()]
 
     def forget(self, head: Head, call: Call) -> Iterator[str]:
-        """Make unknown what is thought dead at a loop's head: registers, buffers, the flags.
-
-        A buffer that must stay as it was is a finding if it has been written before.
-        """
-        state, inputs = self.machine.state, self.domain.expressions.inputs
-        buffers = {f"[{buffer.name}]": buffer for buffer in call.buffers}
-        regions = {f"[{region.name}]": region for region in self.machine.memory.regions_from(FIRST_BUFFER)}
-        for name in head.dead:
-            if name.startswith("stack "):
-                at = 8 * int(name.split()[1])
-                self.machine.stack.data[at : at + 8] = inputs(f"{name} at the loop", 8)
-            elif name in buffers:
-                unchanged = (regions[name].data == buffers[name].data).all()
-                if buffers[name].expected is None and not unchanged:
-                    yield f"{buffers[name].name} is written before the loop, but must not change"
-                regions[name].data[...] = inputs(f"{name} at the loop", len(buffers[name].data))
-            elif name in GPR_NAMES:
-                state.gpr[GPR_NAMES.index(name)] = tuple(inputs(f"{name} at the loop", 8).tolist())
-            elif name[0] == "k":
-                state.k[int(name[1:])] = UnsetMask()  # type: ignore[call-overload]
-            else:
-                number, dword = map(int, name[3:-1].split("["))
-                state.v[number, 4 * dword : 4 * dword + 4] = inputs(f"{name} at the loop", 4)
+        """Make unknown what the head says, and the flags; findings where that may not be."""
+        counters, regions = self.domain.counters, self.machine.memory.regions_from(FIRST_BUFFER)
+        if head.slides:
+            counters.forms.lengths |= {heads.STEPS}
+            counters.assumed = {**counters.assumed, heads.steps(self.domain): (0, heads.MOST_STEPS)}
+        yield from heads.forget(self.machine, self.domain, head, call.buffers, regions)
         self._unset_flags("the flags at the loop's head")
 
     def _unset_flags(self, what: str) -> None:
@@ -254,7 +232,7 @@ class Prover:
         """
         counters = self.domain.counters
         counters.assume(dict(assumption.intervals))
-        counters.public = assumption.public() | {LENGTH}
+        counters.public = assumption.public() | {LENGTH, LAYOUT}
         key = (contract, length, key_size, in_place, assumption)
         call = self._calls.get(key) if given is None else None
         if call is None:
@@ -271,7 +249,7 @@ class Prover:
         else:
             for item in call.assumed:
                 self._assume(*item)
-        counters.public = frozenset(call.public) | {LENGTH}
+        counters.public = frozenset(call.public) | {LENGTH, LAYOUT}
         return call
 
     def _make_public(self, name: str) -> None:
@@ -301,6 +279,7 @@ class Prover:
         """
         addresses, regions = {}, []
         self.pointers.aligned.clear()
+        self.pointers.buffers.clear()
         for number, buffer in enumerate(call.buffers):
             address = FIRST_BUFFER + BUFFER_STEP * number + buffer.place(number)
             mask, low = call.alignments.get(buffer.name, (0, 0))
@@ -312,7 +291,8 @@ class Prover:
             if len(buffer.data):
                 rights = "rw" if buffer.writable else "r"
                 regions.append(Region(buffer.name, address, buffer.data.copy(), rights))
-        self.pointers.lengths = frozenset() if length is None else frozenset({LENGTH})
+            self.pointers.buffers[number] = address, len(buffer.data)
+        self.domain.counters.forms.lengths = frozenset() if length is None else frozenset({LENGTH})
         self.domain.aligned = 0
         self.machine.reset(regions, self._stack)
         self._arguments_end = 8 * max(0, len(call.registers) - len(ARGUMENTS))

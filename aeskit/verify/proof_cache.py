@@ -17,7 +17,8 @@ from typing import Any
 import aeskit
 from aeskit.machine.loader import Image
 from aeskit.verify.every_length import Closed
-from aeskit.verify.proof import Head, Proof
+from aeskit.verify.heads import Head
+from aeskit.verify.proof import Proof
 
 PROVERS = ("contracts", "bits.py", "models", "machine", "trace.py", "verify")
 """Sources that a proof may rest on: whole rooms, so that none is forgotten."""
@@ -110,7 +111,9 @@ def key(code: str, proof: Proof, loop: Closed | None = None) -> str:
     """What names one proof; `loop` is the one whose head it is from."""
     layout = "in" if proof.in_place else "out"
     if proof.from_head and loop:
-        layout += f" from {loop.head.address:#x} without {sorted(loop.head.dead)} by {loop.stride}"
+        head = loop.head
+        layout += f" from {head.address:#x} without {sorted(head.dead)} by {loop.stride}"
+        layout += f" sliding {list(head.slides)}" if head.slides else ""
     return f"{code} {proof.function} {proof.contract} {proof.length} {proof.key_size} {layout}"
 
 
@@ -122,9 +125,11 @@ def read(text: str) -> Proof:
 
 def raw_loop(loop: Closed) -> dict[str, Any]:
     """A closed loop for JSON."""
-    return asdict(loop) | {"head": loop.head.address, "dead": sorted(loop.head.dead)}
+    head = loop.head
+    return asdict(loop) | {"head": head.address, "dead": sorted(head.dead), "slides": dict(head.slides)}
 
 
 def _loop(raw: dict[str, Any]) -> Closed:
-    head = Head(raw.pop("head"), frozenset(raw.pop("dead")))
+    slides = tuple(sorted(raw.pop("slides", {}).items()))
+    head = Head(raw.pop("head"), frozenset(raw.pop("dead")), slides)
     return Closed(**raw | {"head": head, "carried": tuple(raw["carried"]), "findings": ()})
