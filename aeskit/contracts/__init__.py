@@ -56,7 +56,7 @@ def _all() -> dict[str, Contract]:
         Contract("keys", "key expansion, both directions", key_expansion, has_length=False),
     ]
     for count in STREAMS:
-        title = f"CBC encryption of {count} messages at once"
+        title = f"CBC encryption of {count} message{'s' * (count > 1)} at once"
         found.append(
             Contract(
                 f"cbc_streams_{count}", title, cbc_streams(count), multiple=BLOCK * count, inductive=False
@@ -77,7 +77,7 @@ def _all() -> dict[str, Contract]:
             found.append(
                 Contract(
                     f"xts_{d}_sectors_{count}",
-                    f"XTS {d}ion of {count} sectors in a row",
+                    f"XTS {d}ion of {count} sector{'s' * (count > 1)} in a row",
                     xts_sectors(d, count),
                     minimum=least,
                     multiple=least,

@@ -310,6 +310,10 @@ def test_a_function_that_keeps_no_contract_is_said_to(tmp_path):
 
 def test_lengths_are_told_as_stretches():
     assert spans([16, 17, 18, 33, 40, 41]) == "16–18, 33, 40–41"
+    assert spans([0, 16, 32, 48, 64, 256, 512]) == "0–64 by 16, 256, 512"
+    assert spans([*range(17, 32), *range(33, 48), 111, 113, 127]) == "17–31, 33–47, 111, 113, 127"
+    assert spans([16, 32, 48]) == "16, 32, 48"
+    assert (spans([5]), spans([])) == ("5", "")
 
 
 def test_layouts_place_buffers_at_the_guard_pages():

@@ -91,7 +91,8 @@ def unwind(known: Known) -> Line:
         return Line(topic, OPEN, "not read", f".eh_frame: {table.missing}", caveat)
     if not table.rows:
         evidence = "the file's .eh_frame" if table.present else "the file has no .eh_frame"
-        return Line(topic, TOLD, "none covers the function", evidence, caveat)
+        moves = ", which moves the stack pointer" if known.runs.stack > known.runs.red_zone else ""
+        return Line(topic, TOLD, f"none covers the function{moves}", evidence, caveat)
     ran = f"{count(table.checked, 'instruction')} in {count(known.runs.count, 'recorded run')}"
     evidence = f"the file's .eh_frame, {count(len(table.rows), 'row')}, held against {ran}"
     if not table.wrong:

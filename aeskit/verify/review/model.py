@@ -143,14 +143,25 @@ class Review:
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """``16–160, 256``."""
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
+    """``16–160, 256``; ``0–160 by 16`` where at least four are equally far apart."""
+    ordered, told, at = sorted(set(numbers)), [], 0
+    while at < len(ordered):
+        end = _equal_steps(ordered, at)
+        step = ordered[at + 1] - ordered[at] if end > at else 0
+        if step > 1 and end - at < 3:
+            end = at
+        by = f" by {step}" if step > 1 and end > at else ""
+        told.append(f"{ordered[at]}–{ordered[end]}{by}" if end > at else f"{ordered[at]}")
+        at = end + 1
+    return ", ".join(told)
+
+
+def _equal_steps(ordered: Sequence[int], at: int) -> int:
+    """The last index up to which the numbers from `at` on are as far apart as the first two."""
+    end = min(at + 1, len(ordered) - 1)
+    while end + 1 < len(ordered) and ordered[end + 1] - ordered[end] == ordered[at + 1] - ordered[at]:
+        end += 1
+    return end
 
 
 def count(number: int, what: str) -> str:

@@ -175,7 +175,9 @@ def _prove(known: Known, name: str, promises: Sequence[Contract], wanted: Wanted
     if wanted.every_length:
         known.loops, known.below = _every_length(name, targets, sizes, wanted, told)
     known.stand_ins = sorted({name for proof in found for name in proof.stand_ins})
-    known.matrix = proved.cells(sorted(found, key=lambda p: (p.contract, p.key_size, p.in_place, p.length)))
+    order = [contract.name for contract in promises]
+    found.sort(key=lambda p: (order.index(p.contract), p.key_size, p.in_place, p.length))
+    known.matrix = proved.cells(found)
 
 
 def _every_length(
