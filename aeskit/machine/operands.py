@@ -79,13 +79,12 @@ class Binder:
         if not must or size < 16:
             return address
         k, number, chosen = self.state.k, self.ins.mask, (1 << size // (entry.element or size)) - 1
-        misaligned = self.domain.misaligned
+        misaligned, always = self.domain.misaligned, not number or self.machine.proving
 
         def aligned() -> int:
+            """That a mask which selects nothing spares it too is what CPUs do, and no manual says."""
             at = address()
-            if misaligned(at, size) and (
-                not number or k[number] & chosen
-            ):  # a mask that selects nothing spares it too
+            if misaligned(at, size) and (always or k[number] & chosen):
                 raise MemoryFault(
                     "aligned access", at, size, f"must be a multiple of {size}: {self.ins.where()}"
                 )
@@ -141,6 +140,8 @@ class Binder:
         if operand.broadcast:  # all of it, for any element that takes of it
             ones = (1 << size // element) - 1
             return lambda: np.full(width, bool(k[number] & ones))
+        if entry.tile and self.machine.proving:  # that it is element by element is what CPUs do
+            return lambda: np.full(width, bool(spread(k[number], element, size).any()))
         if entry.tile:
             return lambda: spread(k[number], element, size).reshape(-1, width).any(axis=0)
         if width == size:
