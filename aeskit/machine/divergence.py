@@ -1,9 +1,10 @@
 """Where a run leaves the model: from wrong bytes of a buffer back to the first lane that differs.
 
-What a lane must be follows from what was made of it (`undo`). A store and a move pass bytes on; of an XOR or
-an AES round that source is to blame whose place a value of the model would take, or the only one that the
-model does not know. An XOR of the message with a lane that the model does not know is wrong as well, if the
-run is. What no rule explains is where the search ends.
+What a lane or a general register must be follows from what was made of it (`undo`). Of several sources of
+which one must have been wrong that one is to blame whose place a value of the model would take, or the only
+one that the model does not know; of a general register the model knows halves of its values. An XOR of the
+message with a lane that the model does not know is wrong as well, if the run is. What no rule explains is
+where the search ends.
 """
 
 from __future__ import annotations
@@ -14,31 +15,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aeskit.machine.events import Events
-from aeskit.machine.naming import LANE, Names
-from aeskit.machine.undo import ROUNDS, XORS, History, Must, Source, Ways, as_array, stem_of
+from aeskit.machine.again import Place
+from aeskit.machine.events import Events, is_register
+from aeskit.machine.naming import LANE, SHORTEST, Names
+from aeskit.machine.undo import ROUNDS, History, Must, Source, Way, all_of, as_array, is_xor, stem_of
 
 BLOCKS = 16
 """Wrong blocks that are looked at in a buffer."""
 MESSAGE = re.compile(r"[PC]\*?_\d+( ⊕ .*)?")
 """Names of blocks of the message, a round key added or not."""
-_ALL = np.ones(LANE, bool)
 _NUMBER = re.compile(r"\d+")
+FLAGS = "flags"
+MOST = 2000
+"""Steps that are undone in one search."""
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """A lane that is not what it must be."""
+    """A lane, or a general register, that is not what it must be."""
 
     step: int
     """That set it."""
     register: str
-    """By its full name: zmm6."""
+    """By its full name: zmm6, r8."""
     lane: int
+    """Of a vector register."""
     name: str
     """What the model calls the value that must be there; empty where it has none."""
     must: bytes
-    """Its bytes; where one is not known, as they are."""
+    """Its bytes; where a bit is not known, as it is."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +63,15 @@ def divergence(run: Events, names: Names, buffers: Iterable[tuple[int, bytes, by
 
     Empty where nothing is wrong, or no wrong byte was stored from a vector register.
     """
-    search = _Search(run, names)
+    buffers = list(buffers)
+    search = _Search(run, names, [(address, wanted) for address, _, wanted in buffers])
     found: dict[tuple[int, str, int], Wrong] = {}
     for address, after, wanted in buffers:
         for at in _first_wrong(after, wanted):
-            for wrong in (*search.from_byte(address, at, wanted), *search.from_message()):
-                found.setdefault((wrong.step, wrong.register, wrong.lane), wrong)
+            for wrong in (*search.from_byte(address + at, address, wanted), *search.from_message()):
+                key = wrong.step, wrong.register, wrong.lane
+                if key not in found or not found[key].name:
+                    found[key] = wrong
     return sorted(found.values(), key=lambda wrong: (wrong.step, wrong.lane))
 
 
@@ -77,31 +85,34 @@ def _first_wrong(after: bytes, wanted: bytes) -> list[int]:
 class _Search:
     """One run beside the values of its model."""
 
-    def __init__(self, run: Events, names: Names) -> None:
+    def __init__(self, run: Events, names: Names, wanted: list[tuple[int, bytes]]) -> None:
         self.run, self.names, self.held = run, names, History(run)
+        self.wanted = wanted
         self.message: tuple[Wrong, ...] | None = None
+        self.seen: dict[tuple[int, Place], int] = {}
+        """How many bytes were known of what was found wrong."""
         self.lanes = {
             data[at : at + LANE]
             for event in run.events
             for name, data in event.values.items()
-            if name[1:3] == "mm"
+            if is_register(name)
             for at in range(0, len(data), LANE)
         }
 
-    def from_byte(self, address: int, at: int, wanted: bytes) -> Iterator[Wrong]:
-        """The lanes behind one wrong byte of a buffer."""
+    def from_byte(self, byte: int, address: int, wanted: bytes) -> Iterator[Wrong]:
+        """The lanes behind one wrong byte of a buffer that lies at `address`; both are addresses."""
         held, last = self.held, len(self.run.events)
-        step = held.store(address + at, address + at + 1, last)
-        found = held.stored(step, address + at) if step >= 0 else None
-        if not found:
+        step = held.store(byte, byte + 1, last)
+        if step < 0:
             return
-        source, begin = found
-        must, known = as_array(source.data).copy(), np.zeros(LANE, bool)
-        for byte in range(LANE):
-            place = begin + byte - address
-            if 0 <= place < len(wanted) and held.store(begin + byte, begin + byte + 1, last) == step:
-                must[byte], known[byte] = wanted[place], True
-        yield from self._behind(step, source, Must(must, known))
+        place = held.stored(step, byte)
+        must, known = as_array(held.written(step, place)).copy(), np.zeros(place.size, np.uint8)
+        for at in range(place.size):
+            here = place.at + at
+            if 0 <= here - address < len(wanted) and held.store(here, here + 1, last) == step:
+                must[at], known[at] = wanted[here - address], 0xFF
+        for source, wants in self._blamed(step, place, Must(must, known)):
+            yield from self._behind(step, source, wants)
 
     def _behind(self, before: int, source: Source, must: Must) -> Iterator[Wrong]:
         """The lanes that are not what they must be, backwards; `source` was read by the step `before`."""
@@ -110,21 +121,47 @@ class _Search:
             before, source, must = ahead.pop()
             if not must.differs(source.data) or self._misplaced(source, before, must):
                 continue
-            if source.register < 0:
-                step = self.held.store(source.address, source.address + LANE, before)
-                found = self.held.stored(step, source.address) if step >= 0 else None
-                ahead += [(step, found[0], must)] if found and found[1] == source.address else []
+            if not source.register:
+                if source.place.size >= SHORTEST:  # of fewer bytes the address may be to blame as well
+                    ahead += self._stored(before, source, must)
                 continue
-            step = self._writer(source, before)
-            if step < 0:
+            step, place = self.held.writer(source.place, before), source.place
+            known = int(np.count_nonzero(must.known == 0xFF))
+            if step < 0 or known <= self.seen.get((step, place), -1) or len(self.seen) > MOST:
                 continue
-            called, must = self._completed(must)
-            data = np.where(must.known, must.data, as_array(source.data)).tobytes()
-            yield Wrong(step, f"zmm{source.register}", source.lane, called, data)
-            ahead += [(step, *one) for one in self._blamed(step, source.lane, must)]
+            self.seen[step, place] = known
+            if place.name == FLAGS:
+                ahead += [(step, *one) for one in self._blamed(step, place, must)]
+                continue
+            called, whole = self._completed(must)
+            ways = self._blamed(step, place, whole)
+            if not ways and not must.whole() and (ways := self._blamed(step, place, must)):
+                called, whole = self._halves(must), must  # the rest of the value comes in later
+            data = (whole.data & whole.known | as_array(source.data) & ~whole.known).tobytes()
+            yield Wrong(step, place.name, place.at // LANE, called, data)
+            ahead += [(step, *one) for one in ways]
 
-    def _writer(self, source: Source, before: int) -> int:
-        return self.held.writer(f"zmm{source.register}", before) if source.register >= 0 else -1
+    def _stored(self, before: int, source: Source, must: Must) -> Iterator[tuple[int, Source, Must]]:
+        """What was stored where a step then read: each store by itself that a byte of it comes from."""
+        held, place = self.held, source.place
+        steps = [held.store(place.at + n, place.at + n + 1, before) for n in range(place.size)]
+        for step in sorted({step for step in steps if step >= 0}):
+            mine = [n for n, other in enumerate(steps) if other == step]
+            begin, end = mine[0], mine[-1] + 1
+            target = Place("", place.at + begin, end - begin)
+            known = np.where([n in mine for n in range(begin, end)], must.known[begin:end], 0).astype(
+                np.uint8
+            )
+            wants = Must(must.data[begin:end], known)
+            right = self._stays(step, target, source.data[begin:end])
+            if wants.differs(source.data[begin:end]) and not right:
+                yield from ((step, *one) for one in self._blamed(step, target, wants))
+
+    def _stays(self, step: int, place: Place, data: bytes) -> bool:
+        """Whether a store is the last one there and left what must be there: it is only read by mistake."""
+        last = self.held.store(place.at, place.at + place.size, len(self.run.events))
+        parts = (wanted[place.at - at :][: place.size] for at, wanted in self.wanted if at <= place.at)
+        return last == step and any(part == data for part in parts)
 
     def _misplaced(self, source: Source, before: int, must: Must) -> bool:
         """Whether it is a right value and only the wrong one to be used here.
@@ -132,37 +169,57 @@ class _Search:
         A value of the model that was computed is, unless what must be there was never held and follows from
         another block in the same way.
         """
-        name = self.names.name(source.data)
-        if source.register < 0 or not name:
+        name = self._name(source.data)
+        if not source.register or not name:
             return False
-        step = self._writer(source, before)
+        step = self.held.writer(source.place, before)
         if step < 0 or any(kind == "r" for kind, *_ in self.run.events[step].accesses):
             return step < 0
         called, must = self._completed(must)
         if not called or called.split(".")[0] == name.split(".")[0] or must.data.tobytes() in self.lanes:
             return True
-        return not self._blamed(step, source.lane, must)
+        return not self._blamed(step, source.place, must)
+
+    def _name(self, data: bytes) -> str:
+        """Of a lane, or of a half of one in a general register."""
+        return self.names.name(data) if len(data) == LANE else self.names.half(data)
 
     def _completed(self, must: Must) -> tuple[str, Must]:
         """Its name, and all of its bytes where the model has one value that fits those known."""
-        data = self.names.fitting(must.data.tobytes(), must.known.tobytes())
-        return ("", must) if data is None else (self.names.name(data), Must(as_array(data), _ALL))
+        if len(must.data) != LANE:
+            return (self.names.half(must.data.tobytes()) if must.whole() else ""), must
+        data = self.names.fitting(must.data.tobytes(), (must.known == 0xFF).tobytes())
+        return ("", must) if data is None else (self.names.name(data), all_of(data))
 
-    def _blamed(self, step: int, lane: int, must: Must) -> Ways:
-        """The sources that should have been others, and what they must be: one, or both of two."""
-        if self.run.events[step].instruction.mask:
-            must = must.only(self.held.selected(step, 4 * LANE)[LANE * lane : LANE * lane + LANE])
-        ways = [way for way in self.held.ways(step, lane, must) if way[1].differs(way[0].data)]
-        named = [way for way in ways if self._completed(way[1])[0]]
-        strange = [way for way in ways if not self.names.name(way[0].data)]
+    def _halves(self, must: Must) -> str:
+        """The name of the half of a lane that is known, if one is."""
+        for part in (slice(0, 8), slice(8, 16)):
+            if (must.known[part] == 0xFF).all() and len(must.data) == LANE:
+                return self.names.half(must.data[part].tobytes())
+        return ""
+
+    def _blamed(self, step: int, place: Place, must: Must) -> tuple[Way, ...]:
+        """The sources that should have been others, and what they must be: one, or all of several."""
+        found = self.held.ways(step, place, must)
+        ways = tuple(way for way in found.sources if way[1].differs(way[0].data))
+        if found.together:
+            return ways
+        flags = tuple(way for way in ways if way[0].register == FLAGS)
+        if flags:  # that another carry makes it right is no chance
+            return flags
+        named = tuple(way for way in ways if self._completed(way[1])[0])
         if stem_of(self.run.events[step]) == "pshufb":  # its other source, the order, may be to blame
-            return named
-        one = next((few for few in (named, strange, ways) if len(few) == 1), [])
-        return one or (self._both(ways, step, must) if len(ways) == 2 and must.known.all() else [])
+            return named or tuple(way for way in ways if not way[1].whole())
+        strange = tuple(way for way in ways if not self._name(way[0].data))
+        # Beside a source that is 0 the other must be what the result must be: its name says nothing.
+        telling = tuple(way for way in named if way[1].data.tobytes() != must.data.tobytes())
+        one = next((few for few in (telling, strange, named, ways) if len(few) == 1), ())
+        whole = len(ways) == 2 and must.whole() and len(must.data) == LANE
+        return one or (self._both(ways, step, must) if whole else ())
 
     # ---- Both sources of an instruction are wrong
 
-    def _both(self, ways: Ways, step: int, must: Must) -> Ways:
+    def _both(self, ways: tuple[Way, ...], step: int, must: Must) -> tuple[Way, ...]:
         """Two values of the model that make what must be, if one leads further back."""
         round_ = ROUNDS.get(stem_of(self.run.events[step]))
         (first, _), (second, _) = ways
@@ -172,19 +229,20 @@ class _Search:
         others = (round_[0](values) if round_ else values) ^ must.data
         for value, other in zip(values, others, strict=True):
             if self.names.name(other.tobytes()) and self._leads_back(first, step, value):
-                return [(first, Must(value, _ALL)), (second, Must(other, _ALL))]
-        return []
+                return ((first, all_of(value.tobytes())), (second, all_of(other.tobytes())))
+        return ()
 
     def _round(self, source: Source, before: int) -> bool:
         """Whether a source was made by an AES round."""
-        step = self._writer(source, before)
+        step = self.held.writer(source.place, before) if source.register else -1
         return step >= 0 and stem_of(self.run.events[step]) in ROUNDS
 
     def _leads_back(self, source: Source, before: int, value: np.ndarray) -> bool:
         """Whether the round that made a source would have made `value` of a value of the model."""
         if not self._round(source, before):
             return False
-        ways = self.held.ways(self._writer(source, before), source.lane, Must(value, _ALL))
+        step = self.held.writer(source.place, before)
+        ways = self.held.ways(step, source.place, all_of(value.tobytes())).sources
         return bool(ways) and bool(self._completed(ways[0][1])[0])
 
     # ---- The message meets a lane that the model does not know
@@ -204,12 +262,13 @@ class _Search:
 
     def _meetings(self) -> Iterator[_Meeting]:
         for step, event in enumerate(self.run.events):
-            if not stem_of(event).startswith((*XORS, "pternlog")) or event.instruction.mask:
+            if not is_xor(event) or event.instruction.mask:
                 continue
             for name, data in event.values.items():
                 for lane in range(len(data) // LANE):
                     made = data[LANE * lane : LANE * lane + LANE]
-                    ways = self.held.ways(step, lane, Must(as_array(made), _ALL)) if any(made) else []
+                    place = Place(name, LANE * lane, LANE)
+                    ways = self.held.summed(step, place, all_of(made)) if any(made) else ()
                     called = [bool(MESSAGE.fullmatch(self.names.name(source.data))) for source, _ in ways]
                     if called in ([True, False], [False, True]):
                         at = called.index(True)
@@ -226,4 +285,4 @@ class _Search:
         fits = [name for name in sums if _NUMBER.sub("#", name) in like] or list(sums)
         for name in fits[:1]:
             yield Wrong(met.step, met.register, met.lane, name, sums[name])
-            yield from self._behind(met.step, met.other, Must(as_array(sums[name]) ^ block, _ALL))
+            yield from self._behind(met.step, met.other, all_of((as_array(sums[name]) ^ block).tobytes()))

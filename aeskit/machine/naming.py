@@ -11,6 +11,7 @@ LANE = 16
 SHORTEST = 4
 """Bytes of the shortest value that is looked up: of fewer, chance finds too many."""
 
+_TWEAK = re.compile(r"T_\d+")
 _ROUND_KEY = re.compile(r"d?K\d*\[(\d+)\]")
 
 
@@ -30,7 +31,9 @@ class Names:
             known = self._names.get(data)
             if known is None or ("." in known and "." not in name):
                 self._names[data] = name
-        self._outer = _outer_round_keys(self._names)
+        self._halves: dict[bytes, str] | None = None
+        # The sum with a key of few bytes is any value that differs a little.
+        self._outer = [end for end in _outer_round_keys(self._names) if _bytes_of(end[0]) >= SHORTEST]
 
     def __len__(self) -> int:
         """How many values have a name."""
@@ -48,6 +51,29 @@ class Names:
         if found:
             return f"{found} reversed"
         return self._sum(data) if len(data) == LANE and any(data) else ""
+
+    def half(self, data: bytes) -> str:
+        """The name of a value of which these 8 bytes are a half, in either order of bytes; else empty.
+
+        Of a tweak also of its double before the reduction, which general registers hold for a moment.
+        """
+        if self._halves is None:
+            self._halves = {}
+            whole = {value: name for value, name in self._names.items() if len(value) == LANE}
+            for value, name in [item for item in whole.items() if "." not in item[1]]:
+                self._halved(name, value)
+                if _TWEAK.fullmatch(name):
+                    self._halved(
+                        f"2·{name} before the reduction", to_le(2 * from_le(value) % (1 << 128), LANE)
+                    )
+        return self._halves.get(data, "") if any(data) else ""
+
+    def _halved(self, name: str, value: bytes) -> None:
+        assert self._halves is not None
+        for at in (0, 8):
+            told = f"bytes {at} to {at + 7} of {name}"
+            self._halves.setdefault(value[at : at + 8], told)
+            self._halves.setdefault(value[at : at + 8][::-1], f"{told} reversed")
 
     def lanes_known(self) -> list[bytes]:
         """The values of a lane's size."""
@@ -80,6 +106,11 @@ class Names:
             if found and "." not in found:
                 return f"{found} ⊕ {round_key}"
         return ""
+
+
+def _bytes_of(value: int) -> int:
+    """How many bytes of it are not zero."""
+    return sum(map(bool, to_le(value, LANE)))
 
 
 def _outer_round_keys(names: Mapping[bytes, str]) -> list[tuple[int, str]]:

@@ -105,7 +105,8 @@ class _Recording:
 
     def _wanted(self, wrong: Wrong) -> tuple[str, Wanted]:
         name, _ = self._view(wrong.register, b"")
-        return f"{name}[{wrong.lane}]", Wanted(wrong.name, wrong.must)
+        place = f"{name}[{wrong.lane}]" if name[1:3] == "mm" else name
+        return place, Wanted(wrong.name, wrong.must)
 
     def _letters(self, letters: str) -> str:
         """Of the lanes, or bytes, that are shown."""

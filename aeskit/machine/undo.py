@@ -1,28 +1,31 @@
 """Instructions undone: what a source must have been, so that a lane of the result is what it must be.
 
-Of moves, XORs, AES rounds and byte shuffles; all others have no answer. `History` is a run with what each
-register held when, and what was stored when.
+XORs and AES rounds have rules; every other instruction is made again (`again`) to see what each bit of its
+sources does, and what they must have been is solved for. Sums are tried as sums. `History` is a run with what
+each register held when, and what was stored when.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 
-from aeskit.bits import from_le
-from aeskit.machine import crypto, semantics
+from aeskit.bits import from_le, to_le
+from aeskit.machine import crypto
 from aeskit.machine import decode as d
+from aeskit.machine.again import Again, Place
+from aeskit.machine.equations import solve
+from aeskit.machine.errors import MachineError
 from aeskit.machine.events import Event, Events, register
 from aeskit.machine.naming import LANE
-from aeskit.machine.operands import spread
 from aeskit.models import aes
 
-MOVES = ("movdq", "movup", "movap", "movnt", "movq", "movd", "lddqu", "broadcasti", "broadcastf")
-"""How their names begin."""
 XORS = ("pxor", "pxord", "pxorq", "xorps", "xorpd")
 XOR_OF_THREE = 0x96
 """The immediate of vpternlog."""
@@ -56,32 +59,44 @@ ROUNDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 @dataclass(frozen=True)
 class Must:
-    """What the bytes of a lane must be, as far as they are known."""
+    """What the bytes of a place must be; in `known` the bits of each of which that is known are set."""
 
     data: np.ndarray
     known: np.ndarray
 
-    def only(self, selected: np.ndarray) -> Must:
-        """Known only where it is `selected` too."""
-        return Must(self.data, self.known & selected)
-
     def differs(self, actual: bytes) -> bool:
-        """Whether a known byte is another."""
-        return bool((self.known & (self.data != as_array(actual))).any())
+        """Whether a known bit is another."""
+        return bool(((self.data ^ as_array(actual)) & self.known).any())
+
+    def whole(self) -> bool:
+        """Whether every bit is known."""
+        return bool((self.known == 0xFF).all())
+
+
+def all_of(data: bytes) -> Must:
+    """All bytes are known."""
+    return Must(as_array(data), np.full(len(data), 0xFF, np.uint8))
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where 16 bytes came from: a lane of a register, or memory where `register` is negative."""
+    """A place that a step read, and what it held."""
 
-    register: int
-    lane: int
+    place: Place
     data: bytes
-    address: int = 0
+
+    @property
+    def register(self) -> str:
+        """Its name; empty for memory."""
+        return self.place.name
 
 
-Ways = list[tuple[Source, Must]]
-"""Sources with what each must be, the others being right."""
+@dataclass(frozen=True)
+class Ways:
+    """Sources with what each must be: any one of them, the others being right; or all of them."""
+
+    sources: tuple[tuple[Source, Must], ...] = ()
+    together: bool = False
 
 
 class History:
@@ -97,139 +112,182 @@ class History:
                 self.steps.setdefault(name, []).append(number)
             self.stores += [(number, at, at + len(data)) for kind, at, data in event.accesses if kind == "w"]
 
-    def writer(self, name: str, before: int) -> int:
-        """The last step before another that set a register; -1 for none."""
-        steps = self.steps.get(name, [])
+    def writer(self, place: Place, before: int) -> int:
+        """The last step before another that set a register or stored to memory there; -1 for none."""
+        if not place.name:
+            return self.store(place.at, place.at + place.size, before)
+        steps = self.steps.get(place.name, [])
         at = bisect_left(steps, before)
         return steps[at - 1] if at else -1
 
     def value(self, name: str, before: int) -> bytes:
         """What a register held when a step began."""
-        step = self.writer(name, before)
+        step = self.writer(Place(name, 0, 0), before)
         return register(self.run.start, name) if step < 0 else self.run.events[step].values[name]
 
-    def lane(self, number: int, lane: int, before: int) -> bytes:
-        """16 bytes of a vector register when a step began."""
-        return self.value(f"zmm{number}", before)[LANE * lane : LANE * lane + LANE]
+    def held(self, place: Place, before: int) -> bytes:
+        """What a place in a register held when a step began."""
+        return self.value(place.name, before)[place.at : place.at + place.size]
 
     def store(self, begin: int, end: int, before: int) -> int:
         """The last step before another that stored one of these bytes; -1 for none."""
         steps = (s for s, a, e in reversed(self.stores) if s < before and a < end and begin < e)
         return next(steps, -1)
 
-    def stored(self, step: int, address: int) -> tuple[Source, int] | None:
-        """The lane that a step stored to an address, and the address of its first byte."""
-        event = self.run.events[step]
-        target, *rest = event.instruction.operands
-        if not isinstance(target, d.Memory) or not rest or not isinstance(rest[0], d.Vector):
-            return None
-        stem, skipped = stem_of(event), 0
-        if not stem.startswith((*MOVES, "extract")):
-            return None
-        if event.instruction.mask:
-            selected = np.flatnonzero(self.selected(step, target.size))
-            skipped = int(selected[0]) if selected.size else 0
-        base = min(at for kind, at, _ in event.accesses if kind == "w") - skipped
-        lane = (address - base) // LANE
-        inside = lane + self._extracted(event) if stem.startswith("extract") else lane
-        data = self.lane(rest[0].number, inside, step)
-        return Source(rest[0].number, inside, data), base + LANE * lane
+    def stored(self, step: int, address: int) -> Place:
+        """The lane, or as much as was stored at once, in which a step stored to an address."""
+        for kind, at, data in self.run.events[step].accesses:
+            if kind == "w" and at <= address < at + len(data):
+                inside = (address - at) // LANE * LANE
+                return Place("", at + inside, min(LANE, len(data) - inside))
+        return Place("", address, 1)
 
-    def _extracted(self, event: Event) -> int:
-        target, source, which = event.instruction.operands
-        assert isinstance(source, d.Vector)
-        assert isinstance(which, d.Immediate)
-        size = getattr(target, "size", LANE)
-        return which.value % (source.size // size) * (size // LANE)
-
-    def selected(self, step: int, size: int) -> np.ndarray:
-        """A Boolean a byte of a masked instruction's destination."""
+    def written(self, step: int, place: Place) -> bytes:
+        """What a step left at a place."""
         event = self.run.events[step]
-        entry = semantics.lookup(event.instruction)
-        mask = from_le(self.value(f"k{event.instruction.mask}", step))
-        return np.asarray(spread(mask, entry.element if entry and entry.element else 1, size))
+        if place.name:
+            return event.values[place.name][place.at : place.at + place.size]
+        begin, data = next(
+            (at, d) for k, at, d in event.accesses if k == "w" and at <= place.at < at + len(d)
+        )
+        return data[place.at - begin :][: place.size]
 
-    def ways(self, step: int, lane: int, must: Must) -> Ways:
-        """Each source with what it must be, the others being right."""
+    # ---- A step undone
+
+    def ways(self, step: int, target: Place, must: Must) -> Ways:
+        """Each source of what a step left at `target` with what it must be, the others being right."""
         event = self.run.events[step]
-        ins, stem = event.instruction, stem_of(event)
+        operands = [o for o in event.instruction.operands if not isinstance(o, d.Immediate)]
+        two = operands if len(operands) == 2 and event.instruction.encoding == "legacy" else operands[1:]
+        stem = stem_of(event)
+        if stem in ROUNDS:
+            return Ways(self._round(two, ROUNDS[stem], step, target, must) if must.whole() else ())
+        if target.name and not event.instruction.mask and is_xor(event):
+            found = self.summed(step, target, must)
+            if found:
+                return Ways(found)
+        return self._again(step, target, must)
+
+    def summed(self, step: int, target: Place, must: Must) -> tuple[tuple[Source, Must], ...]:
+        """The same of an XOR of vectors."""
+        ins = self.run.events[step].instruction
         operands = [o for o in ins.operands if not isinstance(o, d.Immediate)]
-        last = ins.operands[-1]
-        immediate = last.value & 0xFF if isinstance(last, d.Immediate) else -1
-        if stem.startswith("extract"):
-            return self._sources(operands[1:], step, lane + self._extracted(event), must)
-        if stem.startswith("insert") and len(operands) == 3:
-            return self._inserted(operands, immediate, step, lane, must)
-        if stem.startswith(MOVES) and len(operands) == 2:
-            return self._sources(operands[1:], step, lane, must)
-        two = operands if len(operands) == 2 and ins.encoding == "legacy" else operands[1:]
-        if stem.startswith("pternlog") and immediate == XOR_OF_THREE:
-            return self._xor(operands, step, lane, must)
-        if stem in XORS:
-            return self._xor(two, step, lane, must)
-        if stem in ROUNDS and must.known.all():
-            return self._round(two, ROUNDS[stem], step, lane, must)
-        if stem == "pshufb":
-            return self._shuffled(two, step, lane, must)
-        return []
+        three = stem_of(self.run.events[step]).startswith("pternlog")
+        two = operands if three or (len(operands) == 2 and ins.encoding == "legacy") else operands[1:]
+        sources = [self._read(operand, step, target) for operand in two]
+        known = [source for source in sources if source]
+        if len(known) < len(two):
+            return ()
+        total = np.bitwise_xor.reduce([as_array(source.data) for source in known]) ^ must.data
+        return tuple((source, Must(total ^ as_array(source.data), must.known)) for source in known)
 
-    def _read(self, operand: d.Operand, step: int, lane: int) -> Source | None:
+    def _read(self, operand: d.Operand, step: int, target: Place) -> Source | None:
         """A lane of an operand, as the step read it."""
         if isinstance(operand, d.Vector):
-            return Source(operand.number, lane, self.lane(operand.number, lane, step))
+            place = Place(f"zmm{operand.number}", target.at, LANE)
+            return Source(place, self.held(place, step))
         if not isinstance(operand, d.Memory) or operand.broadcast:
             return None
-        at = LANE * lane % max(operand.size, 1)
+        at = target.at % max(operand.size, 1)
         for kind, address, data in self.run.events[step].accesses:
             if kind == "r" and len(data) == operand.size and len(data) % LANE == 0:
-                return Source(-1, 0, data[at : at + LANE], address + at)
+                return Source(Place("", address + at, LANE), data[at : at + LANE])
         return None
 
-    def _sources(self, operands: Sequence[d.Operand], step: int, lane: int, must: Must) -> Ways:
-        source = self._read(operands[0], step, lane)
-        return [(source, must)] if source else []
-
-    def _inserted(
-        self, operands: Sequence[d.Operand], immediate: int, step: int, lane: int, must: Must
-    ) -> Ways:
-        target, whole, part = operands
-        count, size = getattr(part, "size", 0) // LANE, getattr(target, "size", 0) // LANE
-        if not count or not size:
-            return []
-        first = immediate % (size // count) * count
-        taken = first <= lane < first + count
-        return self._sources([part if taken else whole], step, lane - first if taken else lane, must)
-
-    def _xor(self, operands: Sequence[d.Operand], step: int, lane: int, must: Must) -> Ways:
-        sources = [self._read(operand, step, lane) for operand in operands]
-        known = [source for source in sources if source]
-        if len(known) < len(operands):
-            return []
-        total = np.bitwise_xor.reduce([as_array(source.data) for source in known]) ^ must.data
-        return [(source, Must(total ^ as_array(source.data), must.known)) for source in known]
-
     def _round(
-        self, operands: Sequence[d.Operand], maps: tuple[Any, Any], step: int, lane: int, must: Must
-    ) -> Ways:
+        self, operands: Sequence[d.Operand], maps: tuple[Any, Any], step: int, target: Place, must: Must
+    ) -> tuple[tuple[Source, Must], ...]:
         forward, backward = maps
-        state, key = (self._read(operand, step, lane) for operand in operands)
+        state, key = (self._read(operand, step, target) for operand in operands)
         if not state or not key:
-            return []
+            return ()
         before = backward(must.data ^ as_array(key.data))
-        return [
+        return (
             (state, Must(before, must.known)),
             (key, Must(forward(as_array(state.data)) ^ must.data, must.known)),
-        ]
+        )
 
-    def _shuffled(self, operands: Sequence[d.Operand], step: int, lane: int, must: Must) -> Ways:
-        source, order = (self._read(operand, step, lane) for operand in operands)
-        if not source or not order:
-            return []
-        data, known = np.zeros(LANE, np.uint8), np.zeros(LANE, bool)
-        for at, index in enumerate(order.data):
-            if index < 0x80 and must.known[at]:
-                data[index & 15], known[index & 15] = must.data[at], True
-        return [(source, Must(data, known))]
+    # ---- Any other instruction, by making it again
+
+    def _again(self, step: int, target: Place, must: Must) -> Ways:
+        event = self.run.events[step]
+        try:
+            again = Again(self, step, event)
+        except MachineError:
+            return Ways()
+        made = again.made(target)
+        if made is None or made != self.written(step, target):
+            return Ways()
+        wrong, known = from_le(bytes(must.data)) ^ from_le(made), from_le(bytes(must.known))
+        found = {place: again.columns(place, target) for place in dict.fromkeys(again.places())}
+        linear = {place: columns for place, columns in found.items() if columns}
+        parts = _parts(linear)
+        if len(parts) > 1:
+            return Ways(_in_parts(again, linear, parts, wrong, known), together=True)
+        others = [place for place, columns in found.items() if columns is None]
+        sums = [self._added(again, place, target, must) for place in others]
+        single = [_solved(again, place, columns, wrong, known) for place, columns in linear.items()]
+        return Ways(tuple(way for way in (*single, *sums) if way))
+
+    def _added(self, again: Again, place: Place, target: Place, must: Must) -> tuple[Source, Must] | None:
+        """A source of a sum or a difference, in elements of 8 bytes or of 4."""
+        made, held = again.made(target), again.source(place)
+        if made is None or not must.whole() or len(held) != target.size:
+            return None
+        for kind in ("<u8", "<u4"):
+            if target.size % np.dtype(kind).itemsize:
+                continue
+            off = np.frombuffer(must.data.tobytes(), kind) - np.frombuffer(made, kind)
+            for other in (np.frombuffer(held, kind) + off, np.frombuffer(held, kind) - off):
+                if again.made(target, place, other.tobytes()) == must.data.tobytes():
+                    return Source(place, held), all_of(other.tobytes())
+        return None
+
+
+Way = tuple[Source, Must]
+
+
+def _solved(again: Again, place: Place, columns: list[int], wrong: int, known: int) -> Way | None:
+    """What a source must be so that the `known` bits of the result are other by `wrong`."""
+    found = solve([column & known for column in columns], wrong & known)
+    if found is None:
+        return None
+    held, size = again.source(place), place.size
+    data = from_le(held) ^ found[0]
+    sure = ~found[1] & (1 << 8 * size) - 1
+    return Source(place, held), Must(as_array(to_le(data, size)), as_array(to_le(sure, size)))
+
+
+def _parts(linear: Mapping[Place, list[int]]) -> dict[Place, int]:
+    """The sources of which each gives some bits of the result, with these; one more may choose among them."""
+    reach = {place: reduce(or_, columns) for place, columns in linear.items()}
+    for chooser in (None, *linear):
+        some = {place: bits for place, bits in reach.items() if place != chooser}
+        if sum(bits.bit_count() for bits in some.values()) == reduce(or_, some.values(), 0).bit_count():
+            return some
+    return {}
+
+
+def _in_parts(
+    again: Again, linear: Mapping[Place, list[int]], parts: Mapping[Place, int], wrong: int, known: int
+) -> tuple[Way, ...]:
+    """What each part must be; nothing if several are wrong and a source chooses: that may be to blame."""
+    if wrong & known & ~reduce(or_, parts.values(), 0):
+        return ()
+    bad = [place for place, bits in parts.items() if wrong & known & bits]
+    ways = [_solved(again, place, linear[place], wrong, known & parts[place]) for place in parts]
+    if None in ways or (len(bad) > 1 and len(parts) < len(linear)):
+        return ()
+    return tuple(way for way in ways if way)
+
+
+def is_xor(event: Event) -> bool:
+    """Whether an instruction adds vectors over GF(2)."""
+    stem = stem_of(event)
+    if not stem.startswith("pternlog"):
+        return stem in XORS
+    last = event.instruction.operands[-1]
+    return isinstance(last, d.Immediate) and last.value & 0xFF == XOR_OF_THREE
 
 
 def stem_of(event: Event) -> str:

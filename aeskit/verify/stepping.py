@@ -249,7 +249,8 @@ def _first_wrong(wrong: list[Wrong], run: Events) -> Iterator[Finding]:
         event = run.events[one.step]
         held = event.values[one.register][BLOCK * one.lane :]
         at = next(n for n in range(BLOCK) if held[n] != one.must[n])
-        lane = f"lane {one.lane} of {findings.shown(one.register, event.instruction)}"
+        place = findings.shown(one.register, event.instruction)
+        lane = f"lane {one.lane} of {place}" if one.register[1:3] == "mm" else place
         called = f" is not {one.name}" if one.name else ""
         byte = f"byte {at} is {held[at]:02x}, must be {one.must[at]:02x}"
         yield Finding(f"the first lane that differs from the model: {lane}{called}: {byte}", one.step)

@@ -317,7 +317,7 @@ export class StepsView {
 
   /* A lane that is not what the model has: what it must be above what it is, and the bytes that differ. */
   unfit({ place, name, must }, plain, after) {
-    const [, register, lane] = /^(\w+)\[(\d)\]$/.exec(place), at = this.index.get(plain(name));
+    const [, register, lane = 0] = /^(\w+)(?:\[(\d)\])?$/.exec(place), at = this.index.get(plain(name));
     const is = (after.values.get(register) ?? "").substr(32 * lane, 32);
     const { text, place: clause } = at === undefined ? { text: name || "what follows from the result", place: "" } : this.run.model(at);
     const verdict = node("p", { class: "aeskit-bad" }, `✗ ${place} is not ${name || "what it must be"}, different`);

@@ -101,14 +101,88 @@ def test_the_first_lane_that_differs_is_told_with_what_it_must_be():
     t0 = Cipher(algorithms.AES(key[32:]), modes.ECB()).encryptor().update(start)
     told = [(n, step, *item) for n, step in enumerate(made) for item in step.wanted.items()]
     number, step, place, must = told[0]
-    assert (step.text, place) == ("punpcklqdq %xmm3,%xmm2", "xmm2[0]")
-    assert (must.name, must.data) == ("T_1", doubled(t0))
+    assert (step.text, place, must.data) == ("mov $0x86,%r11d", "r11", b"\x87" + bytes(7))
     finding = next(f for f in made.findings if "first lane that differs from the model" in f.text)
     assert finding.step == number
-    assert f"lane 0 of xmm2 is not T_1: byte 0 is {step.values['xmm2'][0]:02x}, must be" in finding.text
+    assert finding.text.endswith("model: r11: byte 0 is 86, must be 87")
+    texts = [(step.text, place, must.name, must.data) for _, step, place, must in told]
+    assert ("xor %rbx,%r8", "r8", "bytes 0 to 7 of T_1", doubled(t0)[:8]) in texts
+    assert ("punpcklqdq %xmm3,%xmm2", "xmm2[0]", "T_1", doubled(t0)) in texts
     assert {"PP_1", "T_2", "PP_2.round[14].start", "C_1"} <= {must.name for *_, must in told}
     shown = picture(made)
     assert f"≠ xmm2[0] must be T_1: {doubled(t0).hex(' ', 4)}" in shown
+    assert f"≠ r8 must be bytes 0 to 7 of T_1: {doubled(t0)[:8].hex(' ', 4)}" in shown
+
+
+CARRIES, KEPT = bytes.fromhex("48f6d03925462e853abfbfb4e6c5e2f1"), bytes(16)
+"""IVs; under the key of these tests the tweak of the first has bit 127."""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text", "place", "must"),
+    [
+        ("movl\t$0x87, %r11d", "xorl\t%r11d, %r11d", "xor %r11d,%r11d", "r11", lambda t: word(0x87)),
+        ("adcq\t%r9, %r9", "addq\t%r9, %r9", "add %r9,%r9", "r9", lambda t: doubled(t)[8:]),
+        ("addq\t%r8, %r8", "shlq\t$2, %r8", "shl $2,%r8", "r8", lambda t: word(2 * low(t))),
+        ("psrldq\t$8, %xmm0", "psrldq\t$7, %xmm0", "psrldq $7,%xmm0", "xmm0[0]", lambda t: t[8:]),
+        ("movq\t%r8, %xmm2", "movq\t%r9, %xmm2", "movq %r9,%xmm2", "xmm2[0]", lambda t: t[:8]),
+        ("movq\t%r9, %xmm3", "movq\t%r8, %xmm3", "movq %r8,%xmm3", "xmm3[0]", lambda t: t[8:]),
+    ],
+)  # fmt: skip
+def test_a_fault_in_scalar_tweak_arithmetic_is_found_where_it_stands(tmp_path, old, new, text, place, must):
+    sample, key = (SAMPLES / "library_sse.inc").read_text(), bytes(range(64))
+    assert old in sample
+    head = "#define NAME sibling\n#define NAME_BLOCK sibling_block\n"
+    (tmp_path / "sibling.S").write_text(head + sample.replace(old, new))
+    made = trace(f"{tmp_path}/sibling.S:sibling", "xts_encrypt_library", Given(48, key=key, start=CARRIES))
+    tweak = Cipher(algorithms.AES(key[32:]), modes.ECB()).encryptor().update(CARRIES)
+    assert tweak[15] >> 7
+    step, wanted = next((step, step.wanted) for step in made if step.wanted)
+    assert (step.text, list(wanted)) == (text, [place])
+    right = must(tweak)
+    assert wanted[place].data[: len(right)] == right
+
+
+def word(value):
+    return (value % (1 << 64)).to_bytes(8, "little")
+
+
+def low(block):
+    return int.from_bytes(block[:8], "little")
+
+
+def test_a_byte_of_the_tail_taken_from_the_wrong_place_is_found_at_its_load(tmp_path):
+    sample = (SAMPLES / "library_sse.inc").read_text()
+    head = "#define NAME sibling\n#define NAME_BLOCK sibling_block\n"
+    wrong = sample.replace("movb\t\\n - 17(%rsi), %bl", "movb\t\\n - 16(%rsi), %bl")
+    (tmp_path / "sibling.S").write_text(head + wrong)
+    key, data = bytes(range(64)), bytes(range(39))
+    given = Given(39, key=key, data=data, start=KEPT)
+    made = trace(f"{tmp_path}/sibling.S:sibling", "xts_encrypt_library", given)
+    cipher = Cipher(algorithms.AES(key), modes.XTS(KEPT)).encryptor()
+    stolen = (cipher.update(data[:32]) + cipher.finalize())[16:]
+    told = [(step.text, name, must.data[0]) for step in made for name, must in step.wanted.items()]
+    loads = [(text, byte) for text, name, byte in told if name == "rbx" and "%bl" in text]
+    assert loads[0][1] in stolen
+    assert [byte for _, byte in loads] == [stolen[n] for n in sorted(range(len(loads)), reverse=True)]
+    assert told[0][1] == "rbx"
+
+
+def test_a_blend_the_wrong_way_round_is_found_at_the_blend(tmp_path):
+    native = Path(__file__).parents[2] / "native"
+    for path in native.glob("*"):
+        if path.suffix in (".S", ".inc"):
+            old, new = "vpblendvb xdata1, xdata1, xdata0,", "vpblendvb xdata1, xdata0, xdata1,"
+            (tmp_path / path.name).write_text(path.read_text().replace(old, new))
+    key, data, tweak = bytes(range(64)), bytes(range(39)), bytes(range(16))
+    given = Given(39, key=key, data=data, start=tweak)
+    made = trace(f"{tmp_path}/xts.S:xts_encrypt_vaes_avx2", "xts_encrypt_piece", given)
+    start = Cipher(algorithms.AES(key[32:]), modes.ECB()).decryptor().update(tweak)
+    cipher = Cipher(algorithms.AES(key), modes.XTS(start)).encryptor()
+    stolen = (cipher.update(data[:32]) + cipher.finalize())[16:]
+    step = next(step for step in made if step.wanted)
+    assert step.text.startswith("vpblendvb")
+    assert [must.data for must in step.wanted.values()] == [data[32:] + stolen[7:]]
 
 
 @pytest.mark.parametrize("engine", ["silicon", "emulator"])
