@@ -107,6 +107,12 @@ def progress(*columns: ProgressColumn) -> Progress:
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
+def say(console: Console, line: str, style: str = "", wrap: bool = True) -> None:
+    """A line with names from a file in it: neither markup nor a command to the terminal."""
+    text = "\n".join(map(printable, line.split("\n")))
+    console.print(text, style=style or None, markup=False, highlight=False, soft_wrap=not wrap)
+
+
 def uncut(table: Table) -> Table:
     """The same table: on a narrow terminal its names take several lines, and its numbers stay whole."""
     for column in table.columns:

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from aeskit.printed import fitted, nearest, one_of, printable, uncut, write_whole
+from aeskit.printed import fitted, nearest, one_of, printable, say, uncut, write_whole
 
 
 def test_control_characters_are_replaced():
@@ -80,3 +80,9 @@ def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path, monkeypatch):
 def test_a_device_is_written_as_it_is():
     write_whole("/dev/null", "text")
     assert not os.path.isfile("/dev/null")
+
+
+def test_what_is_said_is_neither_markup_nor_a_command():
+    console = Console(width=80, file=StringIO(), force_terminal=True, color_system="truecolor")
+    say(console, "[red]a\x1b[2J\nb", wrap=False)
+    assert console.file.getvalue() == "[red]a�[2J\nb\n"

@@ -31,6 +31,8 @@ class Beside:
     """Which call, and the first thing that differed; empty for nothing."""
     skipped: str = ""
     """What this CPU lacks for it."""
+    stopped: str = ""
+    """Which call did not return, though both agree, and why."""
 
 
 MOST = 1 << 14
@@ -66,9 +68,11 @@ def run(target: Target, lengths: tuple[int, ...], engine: str) -> Beside:
         steps += found.steps
         if found.lacking:
             return Beside(target, lengths, engine, steps, skipped=found.where)
-        if found.difference or found.stop != "returned":
-            where = f"{8 * size} bits, {length} bytes{', in place' * in_place}"
+        where = f"{8 * size} bits, {length} bytes{', in place' * in_place}"
+        if found.difference:
             return Beside(target, lengths, _name(engine), steps, f"{where}: {found}")
+        if found.stop != "returned":
+            return Beside(target, lengths, _name(engine), steps, stopped=f"{where}: {found}")
     return Beside(target, lengths, _name(engine), steps)
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from aeskit.machine import silicon
 from aeskit.machine.memory import Memory
-from aeskit.printed import fitted, progress
+from aeskit.printed import fitted, printable, progress, say
 from aeskit.verify import beside
 from aeskit.verify.beside import Beside
 from aeskit.verify.proofs import Target
@@ -49,23 +49,24 @@ def _show(found: list[Beside]) -> int:
     table.add_column("result")
     for one in found:
         told, style = ("DIFFERS", "red") if one.difference else ("agrees", "")
+        told, style = ("NO END", "red") if one.stopped else (told, style)
         told, style = ("skipped", "yellow") if one.skipped else (told, style)
         function, contract = one.target.function, one.target.contract
         short = contract.removeprefix("_".join(function.split("_")[:2]) + "_")
         names, counts = (
-            (escape(function), escape(short), one.engine),
+            (escape(printable(function)), escape(printable(short)), one.engine),
             (f"{len(one.lengths)}", f"{one.steps:,}"),
         )
         table.add_row(*names, *counts, told, style=style)
     console.print(fitted(table, console))
     for line in dict.fromkeys(f"skipped, this CPU lacks {one.skipped}" for one in found if one.skipped):
-        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
-    wrong = [one for one in found if one.difference]
+        say(console, line, "yellow", wrap=False)
+    wrong = [one for one in found if one.difference or one.stopped]
     for one in wrong:
-        text = f"{one.target.function}, {one.difference}"
-        console.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
-    steps = sum(one.steps for one in found)
-    console.print(f"{len(found)} functions, {steps:,} steps, {len(wrong)} differ", highlight=False)
+        say(console, printable(f"{one.target.function}, {one.difference or one.stopped}"), "red", wrap=False)
+    steps, stopped = sum(one.steps for one in found), sum(bool(one.stopped) for one in found)
+    text = f"{len(found)} function{'s' * (len(found) != 1)}, {steps:,} steps, {len(wrong) - stopped} differ"
+    console.print(text + (f", {stopped} came to no end" if stopped else ""), highlight=False)
     return DIFFER if wrong else AGREE
 
 

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from aeskit import contracts
 from aeskit.machine import stand_ins
-from aeskit.printed import fitted, listed, printable, progress, write_whole
+from aeskit.printed import fitted, listed, printable, progress, say, write_whole
 from aeskit.verify import proofs
 from aeskit.verify.every_length import Closed
 from aeskit.verify.proof import Proof
@@ -134,7 +134,7 @@ def prove(
         show_asked_only(found, scopes, console)
     left = unasked(asked, which, key_sizes, found)
     for line in left:
-        console.print(line, markup=False, highlight=False)
+        say(console, line)
     if file:
         rows = [proof.__dict__ | {"proved": proof.proved} for proof in found]
         loops = [raw_loop(loop) for loop in closed]
@@ -169,7 +169,7 @@ def show_asked_only(found: list[Proof], scopes: dict[tuple[str, str], str], cons
         sizes = sorted({p.length for p in found if p.function == function and p.contract in held})
         span = f"{sizes[0]} to {sizes[-1]} bytes" if sizes else "no length"
         text = f"NOT every length, {ASKED}: {function} ({', '.join(held)}): {span}"
-        console.print(text, style="bold yellow", markup=False, highlight=False)
+        say(console, text, "bold yellow")
 
 
 def unasked(asked: list[Target], which: list[int], key_sizes: list[int], found: list[Proof]) -> list[str]:
@@ -205,7 +205,7 @@ def show_refuted(found: list[Proof], asked: list[Target], console: Console) -> l
     for (target, _), one in zip(shown, refuted, strict=False):
         for number, line in enumerate(one.lines()):
             head = f"  {target.function}: " if number == 0 else "    "
-            console.print(printable(f"{head}{line}"), markup=False, highlight=False, soft_wrap=True)
+            say(console, f"{head}{line}", wrap=False)
     return refuted
 
 
@@ -221,7 +221,7 @@ def show_loops(closed: list[Closed], console: Console) -> None:
         places = " and ".join(
             "in place" if p else "out of place" for p in sorted({c.in_place for c in loops})
         )
-        console.print(f"- {line} ({names}; {bits} bits; {places})", markup=False, highlight=False)
+        say(console, f"- {line} ({names}; {bits} bits; {places})")
     left = sum(bool(loop.findings) for loop in closed)
     if left:
         console.print(f"Not proved for every length: {left} of {len(closed)} loops are not closed.")
@@ -268,18 +268,18 @@ def show(
             span = "every" if words == {EVERY} else f"[yellow]{span} only[/]"
         result = f"[red]{len(bad)} not proved[/]" if bad else "[green]proved[/]"
         counts = str(len(rows)), str(sum(p.cases for p in rows))
-        table.add_row(escape(f"{function}\n{names}"), span, bits, *counts, result)
+        table.add_row(escape(f"{printable(function)}\n{names}"), span, bits, *counts, result)
     console.print(fitted(table, console))
     wrong = sorted((p for p in found if not p.proved), key=lambda p: p.length)
     for proof in wrong[:SHOWN]:
-        console.print(f"{proof.title()}: {proof.findings[0]}", markup=False, highlight=False)
+        say(console, printable(f"{proof.title()}: {proof.findings[0]}"))
     if len(wrong) > SHOWN:
         console.print(f"and {len(wrong) - SHOWN} more")
     if found and not wrong:
         console.print(f"{sentence(found, scopes)} {len(found)} proofs, {seconds:.0f} s.")
     called = sorted({name for proof in found for name in proof.stand_ins})
     if called:
-        console.print(stand_ins.told(called), markup=False, highlight=False)
+        say(console, stand_ins.told(called))
 
 
 def sentence(found: list[Proof], scopes: dict[tuple[str, str], str] | None = None) -> str:

@@ -70,7 +70,9 @@ def _reviewed(wanted: Wanted) -> Review:
         task = bar.add_task("review", total=None)
         return review(
             wanted,
-            lambda what, done, total: bar.update(task, description=what, completed=done, total=total or None),
+            lambda what, done, total: bar.update(
+                task, description=printable(what), completed=done, total=total or None
+            ),
         )
 
 

@@ -58,7 +58,7 @@ def test_our_own_function_agrees_and_says_so(capsys):
     assert lockstep_command.functions(own(["keys_expand_aesni"]), 3, "auto", 1) == 0
     out = capsys.readouterr().out
     assert "silicon" in out
-    assert "1 functions, " in out
+    assert "1 function, " in out
     assert " steps, 0 differ" in out
 
 
@@ -121,3 +121,22 @@ def test_without_single_stepping_the_emulator_takes_over(monkeypatch, capsys):
     assert lockstep_command.functions(own(["keys_expand_aesni"]), 1, "auto", 1) == 0
     assert asked == ["emulator"]
     assert "ptrace is not allowed; so this is the emulator" in capsys.readouterr().err
+
+
+def test_a_call_that_does_not_return_is_no_difference(tmp_path, capsys):
+    (tmp_path / "f.S").write_text(".globl f\nf: jmp f\n")
+    target = Target(str(tmp_path / "f.S"), "f", "xts_iv")
+    done = beside.Beside(target, (0,), "silicon", 9, stopped="128 bits, 0 bytes: 9 steps agree; limit")
+    assert lockstep_command._show([done]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "DIFFERS" not in told
+    assert "NO END" in told
+    assert "1 function, 9 steps, 0 differ, 1 came to no end" in told
+
+
+@pytest.mark.skipif(bool(NO_SILICON), reason=str(NO_SILICON))
+def test_an_endless_call_ends(tmp_path):
+    (tmp_path / "f.S").write_text(".globl f\nf: jmp f\n")
+    done = beside.run(Target(str(tmp_path / "f.S"), "f", "xts_iv"), (0,), "silicon")
+    assert (done.difference, done.skipped) == ("", "")
+    assert "steps agree" in done.stopped
