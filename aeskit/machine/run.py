@@ -59,6 +59,10 @@ class Machine:
         ]
         for region in self._sections:
             self.memory.add(region)
+            if region.address <= RETURN < region.end:
+                raise MachineError(
+                    f"{region.name} lies at {RETURN:#x}, where functions return to: nothing may"
+                )
         stack = self.domain.array(bytes(STACK_SIZE))
         self.stack = self.memory.add(Region("stack", STACK_TOP - STACK_SIZE, stack))
         self.state.gpr[4] = STACK_TOP - 4096

@@ -8,7 +8,7 @@ import pytest
 from aeskit.machine import lines, relocate
 from aeskit.machine.errors import LoadError, MachineError
 from aeskit.machine.loader import BASE, from_bytes
-from aeskit.machine.run import STACK_TOP, Machine
+from aeskit.machine.run import RETURN, STACK_TOP, Machine
 
 ALLOC, EXECUTE, MERGE, COMPRESSED = 2, 4, 0x10, 0x800
 PROGBITS, SYMTAB, STRTAB, RELA, NOBITS, REL, RELR = 1, 2, 3, 4, 8, 9, 19
@@ -314,7 +314,14 @@ def test_a_common_symbol_has_no_address_of_this_file():
     assert image.externals == {stored: "f"}
 
 
-def test_code_that_is_linked_to_where_the_stack_lies_is_refused():
-    data = file(TEXT, kind=2, segments=[(1, 5, 0, STACK_TOP - 4096, 0, 64, 64, 1)])
-    with pytest.raises(MachineError, match="region stack overlaps segment 0"):
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        (STACK_TOP - 4096, "region stack overlaps segment 0"),
+        (RETURN - 32, "segment 0 lies at 0x7fffffff0000, where functions return to"),
+    ],
+)
+def test_code_that_is_linked_to_where_something_else_is_is_refused(address, told):
+    data = file(TEXT, kind=2, segments=[(1, 5, 0, address, 0, 64, 64, 1)])
+    with pytest.raises(MachineError, match=told):
         Machine(from_bytes(data))
