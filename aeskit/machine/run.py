@@ -70,7 +70,9 @@ class Machine:
         self.stood_in: set[str] = set()
         """Functions of others that a proof has run by their stand-ins."""
         self.changes: list[Change] | None = [] if trace else None
-        self._lost: Bytes | None = None
+        self._lost: Callable[[int, int], Bytes] | None = None
+        self.losses = 0
+        """How often in this run something of the stack was lost."""
         self._code: dict[
             int, tuple[Callable[[], int | None], int, Callable[[], tuple[Any, ...]], d.Instruction]
         ] = {}
@@ -89,17 +91,18 @@ class Machine:
         state.k[:], state.gpr[:] = [0] * 8, [0] * 16
         state.cf = state.pf = state.af = state.zf = state.sf = state.of = 0
         state.gpr[4] = STACK_TOP - 4096
-        self.steps = 0
+        self.steps = self.losses = 0
         self.changes = None if self.changes is None else []
 
     def changing(self) -> list[Region]:
         """The memory that need not be the same in another run: all but what no one may write of the image."""
         return [region for region in self.memory.regions if not region.constant]
 
-    def refuse_state(self, lost: Bytes) -> None:
+    def refuse_state(self, lost: Callable[[int, int], Bytes]) -> None:
         """From now on writable sections may not be touched: they are not what the file says at every call.
 
-        `lost`, as large as the stack, stands below the red zone where rsp has risen: a signal may have come.
+        What `lost` gives for a number and a size stands below the red zone where rsp has risen for the
+        number-th time: a signal may have come.
         """
         self._lost = lost
         for section, region in zip(self.image.sections, self._sections, strict=True):
@@ -230,20 +233,29 @@ class Machine:
 
     def _losing(self, execute: Callable[[], int | None]) -> Callable[[], int | None]:
         """Where rsp rises, what it leaves behind more than the red zone is lost."""
-        gpr, stack, lost = self.state.gpr, self.stack, self._lost
-        assert lost is not None
-        below = RED_ZONE + stack.address
+        gpr, bottom = self.state.gpr, self.stack.address
 
         def run() -> int | None:
             before = gpr[4]
             target = execute()
             after = gpr[4]
             if type(after) is int and (type(before) is not int or after > before):
-                start = max(before - below, 0) if type(before) is int else 0
-                stack.data[start : max(after - below, 0)] = lost[start : max(after - below, 0)]
+                self.lose(before - RED_ZONE if type(before) is int else bottom, after - RED_ZONE)
             return target
 
         return run
+
+    def lose(self, begin: int, end: int) -> None:
+        """In a proof: what lay on the stack from `begin` to `end` is now unknown, and new."""
+        assert self._lost is not None
+        part = self.stack.data[max(begin - self.stack.address, 0) : max(end - self.stack.address, 0)]
+        if len(part):
+            self.losses += 1
+            part[...] = self._lost(self.losses, len(part))
+
+    def lose_red_zone(self) -> None:
+        """In a proof: a function of another file was called, and the stack below rsp was its own."""
+        self.lose(self.state.gpr[4] - RED_ZONE, self.state.gpr[4])
 
     def _explained(self, error: MachineError, rip: int) -> MachineError:
         text = str(error)

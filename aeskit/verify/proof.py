@@ -114,7 +114,7 @@ class Prover:
         self.pointers = self.domain.watch(addresses)
         self.model = SymbolicModel(self.domain)
         inputs = self.domain.expressions.inputs
-        self.machine.refuse_state(inputs("the stack that rsp has left", STACK_SIZE))
+        self.machine.refuse_state(lambda n, size: inputs(f"the stack that rsp has left, {n}", size))
         for region in self.machine.memory.regions:
             if region.name == PROTECTOR:
                 region.data[...] = inputs(PROTECTOR, len(region.data))

@@ -39,7 +39,7 @@ def test_the_bytes_are_those_of_the_source(tmp_path):
         assert elf.get_section_by_name(".text").data() == stand_ins.CODE
         labels = {s.name: s["st_value"] for s in elf.get_section_by_name(".symtab").iter_symbols()}
     places = {"explicit_bzero": "bzero", "memzero_explicit": "bzero", "OPENSSL_cleanse": "bzero"}
-    places |= {"mcount": "kept", "__fentry__": "kept", "__x86_return_thunk": "kept"}
+    places |= {"mcount": "traced", "__fentry__": "traced", "__x86_return_thunk": "kept"}
     for name, place in stand_ins.FUNCTIONS.items():
         label = name.replace("__x86_indirect_thunk", "jump")
         assert place == labels[places.get(label, label)], name
@@ -131,6 +131,20 @@ def test_a_copy_is_proved_and_told(tmp_path):
         "mov %rdi, %rsi; lea 1(%rsi), %rdi; mov $15, %edx; call memcpy; movups (%r12), %xmm0; "
         "movups %xmm0, (%rbx)",  # the two overlap
         "call memcpy; mov %rbx, %rdi; mov $1, %esi; call bzero",
+        # what two calls leave is not the same
+        "call memcpy; mov %rcx, (%rsp); mov $16, %edx; mov %rbx, %rdi; mov %r12, %rsi; call memcpy; "
+        "xor (%rsp), %rcx; xor %cl, (%rbx)",
+        "sub $16, %rsp; call memcpy; movups %xmm3, (%rsp); mov $16, %edx; mov %rbx, %rdi; mov %r12, %rsi; "
+        "call memcpy; movups (%rsp), %xmm0; pxor %xmm3, %xmm0; add $16, %rsp; movups (%rbx), %xmm1; "
+        "pxor %xmm1, %xmm0; movups %xmm0, (%rbx)",
+        # a callee's stack lies where the red zone was
+        "movb $0, -40(%rsp); call memcpy; mov -40(%rsp), %al; xor %al, (%rbx)",
+        "movb $0, -9(%rsp); call memcpy; mov -9(%rsp), %al; xor %al, (%rbx)",
+        "movb $0, -40(%rsp); call mcount; call memcpy; mov -40(%rsp), %al; xor %al, (%rbx)",
+        "call memcpy; movb $0, -40(%rsp); call __fentry__; mov -40(%rsp), %al; xor %al, (%rbx)",
+        # bzero gives nothing back
+        "call memcpy; sub $16, %rsp; mov %rsp, %rdi; mov $8, %esi; call bzero; sub %rsp, %rax; "
+        "lea 16(%rsp), %rsp; xor %al, (%rbx)",
     ],
 )
 def test_what_a_callee_may_do_otherwise_is_not_proved(tmp_path, body):

@@ -64,6 +64,13 @@ def test_what_rsp_leaves_below_the_red_zone_is_lost_when_it_rises(tmp_path, byte
     assert proof.proved == proved, proof.findings
 
 
+@pytest.mark.parametrize(("bytes_", "proved"), [(256, False), (16, True)])
+def test_what_is_lost_twice_is_not_the_same(tmp_path, bytes_, proved):
+    down, up = f"lea -{bytes_}(%rsp), %rsp", f"lea {bytes_}(%rsp), %rsp"
+    twice = f"mov (%rsp), %rax; {up}; {down}; xor (%rsp), %rax; {up}"
+    assert prove(tmp_path, f"{down}; {up}; {down}; {twice}; {RIGHT}; xor %al, (%rsi)").proved == proved
+
+
 @pytest.mark.parametrize(
     ("body", "finding"),
     [
