@@ -37,7 +37,8 @@ def nearest(given: str, known: Sequence[str], most: int = 4) -> str:
     if len(known) <= FEW:
         return ", ".join(known)
     words = set(given.lower().split("_"))
-    alike = get_close_matches(given, known, most, 0.6)
+    alike = [name for name in known if given and name.startswith(given)]
+    alike += get_close_matches(given, known, most, 0.6)
     alike += sorted((n for n in known if words & set(n.lower().split("_"))), key=len)
     return ", ".join(list(dict.fromkeys(alike))[:most])
 

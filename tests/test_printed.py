@@ -49,6 +49,7 @@ def test_a_table_that_would_cut_its_names_is_told_a_line_a_cell(width, stacked):
 def test_the_nearest_names_are_told_and_all_below_them():
     known = [f"{mode}_encrypt_{isa}" for mode in ("cbc", "ctr", "xts") for isa in ("avx", "vaes_avx2", "sse")]
     assert nearest("xts_encrypt_vaes_avx", known).startswith("xts_encrypt_vaes_avx2, ")
+    assert nearest("xts_encrypt", known).startswith("xts_encrypt_avx, xts_encrypt_vaes_avx2, xts_encrypt_sse")
     assert nearest("poem", known) == ""
     assert "nearest" not in one_of("mode", "poem", known)
     assert nearest("anything", known[:3]) == ", ".join(known[:3])

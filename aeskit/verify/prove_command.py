@@ -57,6 +57,7 @@ def targets(
             continue
         known = [contract] if contract else [c.name for c in contracts.of(symbol)]
         if not known:
+            Target(path, symbol, "", include, define).image().address_of(symbol)
             raise ValueError(f"--contract must say what {symbol} promises:\n{listed(list(contracts.ALL))}")
         out += [Target(path, symbol, c, include, define, contract_file) for c in known]
     for target in out:

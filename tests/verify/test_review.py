@@ -167,7 +167,8 @@ def test_a_symbol_that_no_file_calls_a_function_is_reviewed_where_it_is_chosen(t
         str(tmp_path / "copy.S"), lengths=(16,), recorded=(16,), on_hardware=(), cached=False, **asked
     )
     told = (
-        r"copy.S names no function \(.type NAME, @function\); choose one of its symbols with --function: copy"
+        r"copy.S has no function with code that it calls one \(.type NAME, @function\); choose one of its "
+        "symbols with --function: copy"
     )
     with pytest.raises(ValueError, match=told):
         review(wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,6 +37,9 @@ HARD_LENGTHS = (1, 16, 17, 31, 48, 100, 144)
 """On hardware, in every layout."""
 MOST = 40
 """Functions of one file."""
+NAMED = 8
+"""Functions that are named where there are more."""
+_AES = re.compile(r"xts|ctr|cbc|cts|ecb|aes")
 
 Told = Callable[[str, int, int], None]
 """Hears what is being done, how much of it is done and of how many."""
@@ -116,9 +120,11 @@ def _functions(image: Image, wanted: Wanted) -> tuple[list[str], tuple[str, ...]
         return list(dict.fromkeys(wanted.functions)), ()
     known = sorted(image.functions, key=lambda name: image.symbols.get(name, 0))
     if not known:
-        raise ValueError(f"{image.name} names no function{_symbols(image)}")
+        raise ValueError(f"{image.name} has no function with code{_symbols(image)}")
     if len(known) > MOST:
-        raise ValueError(f"{image.name} has {len(known)} functions: choose with --function")
+        likely = [name for name in known if _AES.search(name.lower())] or known
+        some = ", ".join(likely[:NAMED])
+        raise ValueError(f"{image.name} has {len(known):,} functions: choose with --function, such as {some}")
     return known, ()
 
 
@@ -127,7 +133,8 @@ def _symbols(image: Image) -> str:
     named = sorted(image.symbols)
     if not named:
         return " and no other symbol"
-    return f" (.type NAME, @function); choose one of its symbols with --function: {', '.join(named[:20])}"
+    some = ", ".join(named[:NAMED])
+    return f" that it calls one (.type NAME, @function); choose one of its symbols with --function: {some}"
 
 
 def _function(image: Image, name: str, found: Guess, wanted: Wanted, told: Told) -> FunctionReview:
