@@ -64,6 +64,8 @@ class Counters:
     """By a base, or by two whose sum is meant."""
     public: frozenset[str] = frozenset()
     """Inputs that a branch may depend on."""
+    ordered: set[Word] = field(default_factory=set)
+    """Parts of counters as the models know them, low byte first."""
     layout: set[str] = field(default_factory=set)
     """Names of distances between buffers: a branch may depend on them, for then it is taken both ways."""
     _origin: dict[Word, tuple[Word, int]] = field(default_factory=dict)
@@ -98,6 +100,16 @@ class Counters:
             base = tuple(byte ^ constant for byte, constant in zip(word, known, strict=True))
             found = self._origin[word] = (base, int.from_bytes(bytes(known), "little"))
         return found
+
+    def zero(self, word: Word) -> Predicate | bool:
+        """Whether a word is 0; where its bytes are a counter turned round, that is asked of the counter."""
+        base, offset = self.origin(word)
+        size = len(bytes(map(bool, base)).rstrip(b"\0"))
+        back, value = base[:size][::-1], -offset % (1 << 8 * len(word))
+        if not back or self.origin(back)[0] not in self.ordered or value >> 8 * size:
+            return self.between(word, 0, 0)
+        value = int.from_bytes(value.to_bytes(size, "big"), "little")
+        return self.between(back, value, value)
 
     def granularity(self, base: Word) -> int:
         """2^t for a base whose low t bits are constant: it is a multiple of that."""

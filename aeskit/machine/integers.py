@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aeskit.machine import carries
 from aeskit.machine.counters import Carry, Predicate, Unknown, Word, is_constant, outside
 from aeskit.machine.decode import Instruction, Memory
 from aeskit.machine.gf2 import CONSTANTS
@@ -182,6 +183,7 @@ class Integers:
             return self._with_carry_bit(entry, bits, instruction, x, y, carry, minus)
         if x == y:
             return self._equal(entry, bits, x, carry, minus)
+        x, y = self._settled(x, y)
         total = domain.counters.sum(x, y, minus)
         if total is None and name == "cmp" and is_constant(x):
             return self._compare(x, y, bits)
@@ -298,7 +300,13 @@ class Integers:
         return self.domain.from_bytes(np.array(total[: 4 if operand.bits32 else 8], np.int64))
 
     def _add(self, x: Word, y: Word) -> Word | None:
-        return self.domain.counters.sum(x, y)
+        return self.domain.counters.sum(*self._settled(x, y))
+
+    def _settled(self, x: Word, y: Word) -> tuple[Word, Word]:
+        """Two words to be added, a carry among them as the number that it is in this case."""
+        if is_constant(x) or is_constant(y):
+            return x, y
+        return carries.settled(self.domain.counters, x), carries.settled(self.domain.counters, y)
 
     def _word(self, value: Any) -> Word:
         return tuple(self.domain.plain_bytes(value, 8).tolist())

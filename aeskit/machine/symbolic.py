@@ -296,7 +296,7 @@ class Symbolic:
         if not any(flags):
             return 1
         if self.counters.names(word) <= self.counters.public | self.counters.layout:
-            return self.counters.between(word, 0, 0)
+            return self.counters.zero(word)
         places = [(byte, vary) for byte, vary in zip(word, flags, strict=True) if vary]
         if len(places) == 1 and places[0][1].bit_count() == 1:
             byte, vary = places[0]

@@ -28,7 +28,7 @@ from aeskit.machine.run import MAX_STEPS, RETURN, STACK_SIZE, STACK_TOP, Machine
 from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.machine.stretches import Stretches
 from aeskit.machine.symbolic import Symbolic
-from aeskit.verify import heads
+from aeskit.verify import heads, parts
 from aeskit.verify.assumption import Assumption, Choices, placed
 from aeskit.verify.heads import Head
 from aeskit.verify.judge import limit
@@ -260,7 +260,9 @@ class Prover:
         return lambda name, size: given[name] if name in given else unknown(name, size)
 
     def _add(self, word: Ids, number: int) -> Ids:
-        return np.array(self.domain.counters.add(tuple(word.tolist()), number), np.int64)
+        counters, given = self.domain.counters, tuple(word.tolist())
+        parts.learn(counters, given)
+        return np.array(parts.add(counters, given, number), np.int64)
 
     def _assume(self, word: Ids, low: int, high: int) -> None:
         counters = self.domain.counters

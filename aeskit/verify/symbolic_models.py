@@ -14,6 +14,7 @@ from aeskit.machine.symbolic import Symbolic
 from aeskit.models import aes
 from aeskit.models.arithmetic import Arithmetic
 from aeskit.trace import Note
+from aeskit.verify import parts
 
 KEPT = 64 << 20
 """Bytes of one kind of result that are remembered, about."""
@@ -118,8 +119,14 @@ class SymbolicModel(Arithmetic[Ids]):
         """
         if count == 1:
             return block
-        words = self.domain.counters
-        high, low = (tuple(block[at : at + 8][::-1].tolist()) for at in (0, 8))
+        words, whole = self.domain.counters, tuple(block[::-1].tolist())
+        parts.learn(words, whole)
+        if parts.asked(words, whole):
+            key = (block.tobytes(), frozenset(words.assumed.items()), words.public)
+            return self._grown(
+                key, block, count, lambda last, j: np.array(parts.add(words, whole, j)[::-1], np.int64)
+            )
+        low, high = whole[:8], whole[8:]
         key = (block.tobytes(), words.known(words.origin(low)[0]), words.public)
 
         def following(last: Ids, j: int) -> Ids:
