@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from aeskit.machine.errors import LoadError
+from aeskit.printed import printable
 
 MAX_FILE, MAX_MEMORY = 256 << 20, 128 << 20
 """Bytes of a file, and of what it asks to be loaded."""
@@ -96,7 +97,7 @@ class Elf:
 
     def __init__(self, data: bytes, name: str) -> None:
         """Read the headers of `data`; `name` is for messages."""
-        self.data, self.name = data, name
+        self.data, self.name = data, printable(name)
         self._letters, self._entries = MAX_NAMES, MAX_ENTRIES
         self._symbols: dict[int, list[Symbol]] = {}
         self._need(len(data) <= MAX_FILE, f"must have at most {MAX_FILE >> 20} MB")
@@ -183,7 +184,7 @@ class Elf:
         self._need(begin <= stop, f"names something at {offset:#x}, where no name is")
         self._letters -= stop - begin
         self._need(self._letters >= 0, f"has names of more than {MAX_NAMES >> 20} MB")
-        return self.data[begin:stop].decode(errors="replace")
+        return printable(self.data[begin:stop].decode(errors="replace"))
 
     def section(self, index: int) -> Section:
         """The section of an index; LoadError where there is none."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from aeskit.machine import elf as e
 from aeskit.machine.errors import LoadError
+from aeskit.printed import printable
 
 MAX_BYTES, MAX_LINES, MAX_FILE_NAME = 4 << 20, 1 << 18, 255
 """Bytes of tables that are read, lines that are kept, letters of a file's name."""
@@ -55,7 +56,7 @@ class _Reader:
         if stop < 0:
             raise _Broken
         at = self.skip(stop + 1 - self.at)
-        return self.data[at : min(stop, at + MAX_FILE_NAME)].decode(errors="replace")
+        return printable(self.data[at : min(stop, at + MAX_FILE_NAME)].decode(errors="replace"))
 
 
 def read(elf: e.Elf, placed: dict[int, int], base: int) -> dict[int, str]:

@@ -19,7 +19,7 @@ from aeskit.machine import decode, lines, relocate, stand_ins
 from aeskit.machine import elf as e
 from aeskit.machine.assemble import assemble
 from aeskit.machine.errors import LoadError, NotDefined
-from aeskit.printed import FEW, nearest, printable
+from aeskit.printed import FEW, nearest
 
 BASE = 0x2C5B_0000
 """Below 2^31, as code that is not position-independent asks, and no number that code has other uses for."""
@@ -167,10 +167,7 @@ def from_bytes(data: bytes, name: str = "object") -> Image:
     if data[:4] != b"\x7fELF":
         what = _OTHERS.get(data[:4], f"what starts with {data[:4].hex()}" if data else "an empty file")
         raise LoadError(f"{name} must be an ELF file or assembler source, not {what}")
-    try:
-        return _read(e.Elf(data, name))
-    except LoadError as error:  # it may name what the file calls a section
-        raise LoadError(printable(str(error))) from None
+    return _read(e.Elf(data, name))
 
 
 def _read(elf: e.Elf) -> Image:

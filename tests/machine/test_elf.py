@@ -221,6 +221,15 @@ def test_a_large_file_comes_to_an_end(case):
     assert told in loaded(make())
 
 
+def test_no_name_of_a_file_is_a_command_to_the_terminal():
+    names = section(".strtab", STRTAB, b"\0\x1b[2J\0\xff\x07f\0")
+    rows = [symbol(0, 0, 0, 0), symbol(1, 0), symbol(6, 1)]
+    text = {**TEXT, "name": ".te\x1bxt"}
+    image = from_bytes(file(text, table(rows), names), "\x1b.o")
+    told = [image.name, *image.symbols, *image.externals.values(), *(one.name for one in image.sections)]
+    assert told == ["\ufffd.o", "\ufffd\ufffdf", "\ufffd[2J", ".te\ufffdxt"]
+
+
 # ---- Lines
 
 
@@ -248,6 +257,10 @@ def test_rows_are_those_of_the_standard():
     """copy; advance_line +4, a special opcode of 3 bytes; advance_pc 2, copy; end_sequence."""
     program = START + b"\1" + b"\3\4" + bytes([13]) + b"\2\2\1" + b"\0\1\1"
     assert told(unit(program)) == {0: "x.S:1", 3: "x.S:5", 5: "x.S:5"}
+
+
+def test_a_file_name_of_a_line_is_no_command_to_the_terminal():
+    assert told(unit(START + b"\1", files=b"\x1b[2J\0\0\0\0")) == {0: "\ufffd[2J:1"}
 
 
 def test_a_broken_unit_does_not_take_the_next_one_with_it():
