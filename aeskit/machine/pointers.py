@@ -50,6 +50,11 @@ class Pointers:
         """Names of unknown lengths: an address plus one of them is an address too."""
         return self.domain.counters.forms.lengths
 
+    def context(self) -> Any:
+        """All that answers about addresses hang on: of buffers' sizes only those about distances do."""
+        apart = self.buffers.items() if self._taken else ()
+        return self.lengths, frozenset(self.aligned.items()), frozenset(apart)
+
     def place(self, value: Any) -> Place | None:
         """What a value is an address of, if it is one."""
         if type(value) is int:

@@ -63,8 +63,7 @@ class Symbolic:
             frozenset(self.counters.assumed.items()),
             self.counters.public,
             frozenset(self.stand_ins.items()),
-            frozenset() if self.pointers is None else self.pointers.lengths,
-            frozenset() if self.pointers is None else frozenset(self.pointers.aligned.items()),
+            () if self.pointers is None else self.pointers.context(),
         )
 
     # ---- Linear bodies

@@ -45,8 +45,11 @@ BY_QUADWORDS = (
         ("test $15, %cl; jne 1f; " + PLAIN + "; 1:", 1),  # a key is at a multiple of 16
         ("test $7, %dil; je 1f; test $1, %dil; je 1f; nop; 1: " + PLAIN, 8),
         ("mov %rsp, %rax; and $-16, %rax; sub %rsp, %rax; add $8, %rax; jne 1f; " + PLAIN + "; 1:", 1),
-        ("mov %rdi, %rax; sub %rsi, %rax; cmp $14, %rax; ja 1f; nop; 1: " + PLAIN, 3),
-        ("mov %rdi, %rax; sub %rsi, %rax; lea 8(%rax), %r8; cmp $15, %r8; jbe 1f; nop; 1: " + PLAIN, 3),
+        # of 40 bytes each: no less than that apart
+        ("mov %rdi, %rax; sub %rsi, %rax; cmp $14, %rax; ja 1f; ud2; 1: " + PLAIN, 1),
+        ("mov %rdi, %rax; sub %rsi, %rax; lea 8(%rax), %r8; cmp $15, %r8; ja 1f; ud2; 1: " + PLAIN, 1),
+        ("mov %rdi, %rax; sub %rsi, %rax; cmp $80, %rax; ja 1f; nop; 1: " + PLAIN, 4),
+        ("mov %rdi, %rax; sub %rsi, %rax; lea 8(%rax), %r8; cmp $80, %r8; jbe 1f; nop; 1: " + PLAIN, 4),
     ],
 )
 def test_each_answer_is_a_case(tmp_path, body, cases):
@@ -68,7 +71,8 @@ def test_each_answer_is_a_case(tmp_path, body, cases):
         ("test $7, %sil; jne 1f; movdqa (%rsi), %xmm0; 1: " + PLAIN, "must be a multiple of 16"),
         ("test $15, %sil; jne 1f; vmovdqa (%rsi), %ymm0; 1: " + PLAIN, "must be a multiple of 32"),
         ("test $31, %cl; jne 1f; " + PLAIN + "; 1:", "target: block 0 byte 0 .* key at 16 modulo 32"),
-        ("mov %rdi, %rax; sub %rsi, %rax; cmp $14, %rax; jbe 1f; " + PLAIN + "; 1:", "target: block 0"),
+        ("mov %rdi, %rax; sub %rsi, %rax; cmp $80, %rax; jbe 1f; " + PLAIN + "; 1:", "target: block 0"),
+        ("mov %rdi, %rax; sub %rsi, %rax; cmp $80, %rax; ja 1f; " + PLAIN + "; 1:", "target: block 0"),
         ("mov %rdi, %rax; sub %rsi, %rax; cmp $14, %rax; ja 1f; " + PLAIN + "; 1:", "target: block 0"),
         (PLAIN + "; mov %edi, %eax; and $7, %eax; mov %al, -1(%rdi)", "target: block 2 byte 7"),
         ("test $64, %dil; jne 1f; 1: " + PLAIN, "depends on"),
@@ -79,3 +83,40 @@ def test_code_that_is_wrong_for_one_answer_is_not_proved(tmp_path, body, finding
     proof = prove(tmp_path, body)
     assert proof.findings
     assert re.search(finding, proof.findings[0]), proof.findings
+
+
+def message(call):
+    source, target = call.data()
+    call.arguments(source, target, call.length)
+    call.must(target, call.source_data)
+
+
+MESSAGE = Contract("message", "a message copied", message, key_sizes=(16,), minimum=16)
+# Wrong where the target lies less than 64 bytes above the source
+FAR_APART = """.text
+.globl f
+.type f, @function
+f: mov %rsi, %rax
+sub %rdi, %rax
+mov %rsi, %r8
+cmp $64, %rax
+mov $0, %eax
+setb %al
+1: mov (%rdi), %cl
+xor %al, %cl
+mov %cl, (%rsi)
+inc %rdi
+inc %rsi
+dec %rdx
+jne 1b
+ret
+"""
+
+
+def test_how_far_apart_long_buffers_lie_says_nothing_of_short_ones(tmp_path):
+    """What a prover remembers of the longer message: the code is the same up to the loop."""
+    path = tmp_path / "far.S"
+    path.write_text(FAR_APART)
+    prover = Prover(load(path), limit=2000)
+    assert prover.prove("f", MESSAGE, 128, 16).findings == ()
+    assert prover.prove("f", MESSAGE, 16, 16).findings != ()
