@@ -174,4 +174,5 @@ def _lengths(lengths: tuple[int, ...]) -> str:
     if len(every) <= LONG:
         return f"{every} bytes"
     first = every.partition(",")[0]
-    return f"{len(lengths)} lengths from {lengths[0]} to {lengths[-1]:,} bytes, all of {first} among them"
+    told = f"{len(lengths)} lengths from {lengths[0]} to {lengths[-1]:,} bytes"
+    return f"{told}, all of {first} among them" if "-" in first else told

@@ -94,6 +94,7 @@ def test_other_functions_are_named(image):
     ("lengths", "told"),
     [
         ((16, 17, 18, 20), "Proofs: 16-18, 20 bytes"),
+        (tuple(range(0, 1089, 16)), "Proofs: 69 lengths from 0 to 1,088 bytes, where these reach"),
         (
             (*range(16, 161), *range(176, 1100, 31)),
             "Proofs: 175 lengths from 16 to 1,075 bytes, all of 16-160",
