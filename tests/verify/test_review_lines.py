@@ -1,6 +1,7 @@
 """What the lines of a review say: kinds of findings, places, contracts in words, endless code."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from aeskit.contracts import ALL
 from aeskit.machine.loader import load
 from aeskit.machine.silicon import unavailable
-from aeskit.verify.review import proved, signature
+from aeskit.verify.review import code, proved, signature
 from aeskit.verify.review.addresses import place
 from aeskit.verify.review.known import grouped
 from aeskit.verify.review.model import FAILS, OPEN
@@ -52,14 +53,38 @@ def written(tmp_path, text, contracts, **options):
 def test_a_function_that_does_not_return_is_told_after_one_call_of_each_kind(tmp_path):
     found = written(tmp_path, "jmp f", ("ecb_encrypt",), lengths=(16, 32, 48), recorded=(16, 32))
     line = found.line("proof")
-    assert (line.verdict, line.text) == (FAILS, "it does not return at 16 bytes")
+    assert (line.verdict, line.text) == (
+        FAILS,
+        "it has not returned within the instructions of a call at 16 bytes",
+    )
     assert (
-        "16 bytes: it does not return within 200,000 instructions; jmp +0x0 at +0x0 [eb fe]"
+        "16 bytes: it has not returned within 200,000 instructions; jmp +0x0 at +0x0 [eb fe]"
         in (line.details[0])
     )
     assert len(found.matrix) == 1
     if not unavailable():
         assert found.line("hardware").text == "1 of 1 call goes wrong"
+
+
+DATA = ".globl f, g\n.type f, @function\n.type g, @function\n{}\nf: ret\n.text\ng: ret\n"
+
+
+def test_a_function_that_is_no_code_is_left_out(tmp_path):
+    path = tmp_path / "f.S"
+    path.write_text(DATA.format(".data"))
+    asked = Wanted(str(path), contracts=("xts_iv",), lengths=(0,), recorded=(0,), on_hardware=(), workers=1)
+    found = review(asked)
+    assert [f.name for f in found.functions] == ["g"]
+    assert found.skipped == ("f: does not lie in code",)
+    with pytest.raises(ValueError, match=r"f\.S: f does not lie in code"):
+        review(replace(asked, functions=("f",)))
+
+
+def test_a_function_of_more_instructions_than_any_has_is_read_in_part(tmp_path):
+    (tmp_path / "f.S").write_text(f".globl f\nf: .fill {code.MOST + 9}, 1, 0x90\nret\n")
+    found = code.read(load(tmp_path / "f.S"), "f")
+    assert len(found.instructions) == code.MOST
+    assert found.problems == ("more than 40,000 instructions: the rest is not read",)
 
 
 def test_what_a_branch_depends_on_without_a_meaning_is_no_secret(tmp_path):

@@ -12,7 +12,7 @@ from aeskit.machine import decode as d
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image
 
-MOST = 200_000
+MOST = 40_000
 """Instructions of one function: more is data taken for code."""
 ENDBR64 = bytes.fromhex("f30f1efa")
 
@@ -123,13 +123,15 @@ def read(image: Image, symbol: str, ran: Iterable[int] = ()) -> Code:
     _follow(image, [start, *ran], found, problems)
     if any(is_indirect(i) for i in found.values()):
         _sweep(image, start, image.functions.get(symbol, 0), found, problems)
+    if len(found) >= MOST:
+        problems.append(f"more than {MOST:,} instructions: the rest is not read")
     return Code(image, symbol, found, tuple(dict.fromkeys(problems)))
 
 
 def _follow(image: Image, todo: list[int], found: dict[int, d.Instruction], problems: list[str]) -> None:
     while todo and len(found) < MOST:
         address = todo.pop()
-        while address not in found:
+        while address not in found and len(found) < MOST:
             try:
                 instruction = found[address] = d.decode(image, address)
             except MachineError as error:
@@ -146,7 +148,7 @@ def _sweep(image: Image, start: int, size: int, found: dict[int, d.Instruction],
     if not size:
         problems.append("the symbol has no size: code behind a jump through a register may be missing")
     address = start
-    while address < start + size:
+    while address < start + size and len(found) < MOST:
         try:
             instruction = d.decode(image, address)
         except MachineError as error:

@@ -81,8 +81,9 @@ def _proof(known: Known) -> Line:
     hanging = [cell for cell in matrix if endless(cell.findings)]
     if known.runs.endless or hanging:
         details = (*runs, *proved.details(hanging, "open"))
-        caveat += " Behind a call that does not return no other was made."
-        return Line(topic, FAILS, f"it does not return{_at(hanging, known)}", evidence, caveat, details)
+        caveat += " Behind such a call no other was made."
+        text = f"it has not returned within the instructions of a call{_at(hanging, known)}"
+        return Line(topic, FAILS, text, evidence, caveat, details)
     if wrong or runs:
         text = f"the result is not the model's{_at(wrong, known) if wrong else ' in recorded runs'}"
         said = known.runs.of("result")

@@ -94,6 +94,12 @@ def review(wanted: Wanted, told: Told = lambda what, done, total: None) -> Revie
     out.skipped, out.options = skipped, wanted.options
     for function in chosen:
         told(f"{function}: contract", 0, 0)
+        section = image.section_at(image.address_of(function))
+        if section is None or "x" not in section.permissions:
+            if wanted.functions:
+                raise ValueError(f"{name}: {function} does not lie in code")
+            out.skipped += (f"{function}: does not lie in code",)
+            continue
         found = Guess(promises, "the caller", certain=True) if promises else guess(image, function)
         if not found.contracts and not wanted.functions and len(chosen) > 1:
             out.skipped += (f"{function}: {found.reason}",)

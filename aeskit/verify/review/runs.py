@@ -27,7 +27,7 @@ from aeskit.verify.review.unwind import Unwind, follow, read
 RSP = 4
 LIMIT = 200_000
 """Instructions of one run: one that does not end must not fill the memory."""
-ENDLESS = f"does not return within {LIMIT:,} instructions"
+ENDLESS = f"has not returned within {LIMIT:,} instructions"
 FURTHER = (*range(112, 1041, 16), 129, 255, 257, 511, 513, 767, 1023, 2048)
 """Lengths that are tried for instructions which none of those asked for has reached."""
 SALTS = 4
@@ -155,17 +155,19 @@ def _further(
 ) -> Iterator[Prepared]:
     """Calls that reach instructions which none before them has reached."""
     seen: set[int] = set()
+    known: set[int] = set()
     every = set(static.read(image, symbol).instructions)
     for contract in promises:
         for given in _given(contract, (n for n in FURTHER if n in contract.lengths(n, n))):
             if contract.has_length and every - out.ran:
                 prepared = prepare(image, symbol, contract, given)
                 prepared.load(machine)
+                known |= seen
                 seen.clear()
                 with suppress(MachineError):
                     machine.start(symbol)
                     machine.resume(LIMIT, until=seen.add)  # type: ignore[arg-type]
-                if seen - out.ran:
+                if seen - out.ran - known:
                     yield prepared
 
 
@@ -183,7 +185,8 @@ def _one(out: Runs, prepared: Prepared, machine: Machine, compared: int) -> None
     out.count, out.steps = out.count + 1, out.steps + len(run.events)
     out.lengths.add(int(call.length))
     out.ran.update(event.instruction.address for event in run.events)
-    out.blocks[int(call.length)] = len(run.events)
+    if not run.problem:
+        out.blocks[int(call.length)] = len(run.events)
     follow(out.unwind, run)
     _stack(out, run, machine)
     _aligned(out, run, machine)
