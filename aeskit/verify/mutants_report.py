@@ -82,13 +82,16 @@ class Report:
         }
 
     def row(self) -> str:
-        """The function's row of SOUNDNESS.md's table."""
+        """The function's row of SOUNDNESS.md's table; a dash for a level that was not run."""
         counts = self.counts()
         tested = f"{counts['tested']:,}"
         if len(self.outcomes) != self.mutants:
             tested += f" of {self.mutants:,}"
         proof = f"{counts['proof']:,}" if self.proof == "all" else f"{counts['proof_only']:,} more"
-        numbers = [f"{counts['answers']:,}", f"{counts['verification']:,} more", proof]
+        numbers = (
+            [f"{counts['answers']:,}", f"{counts['verification']:,} more"] if self.engine else ["–", "–"]
+        )
+        numbers.append(proof)
         numbers += [f"{counts[name]:,}" for name in ("refused", "alive", "unexplained")]
         return f"| {' | '.join([self.function, tested, *numbers])} |"
 

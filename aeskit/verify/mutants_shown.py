@@ -10,7 +10,6 @@ from itertools import groupby
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from aeskit.machine.loader import Image
@@ -29,6 +28,8 @@ UNBROKEN = "\N{NO-BREAK SPACE}"
 
 def show(report: Report, image: Image, console: Console) -> None:
     """A row a kind, then the survivors by reason, then what the numbers stand for."""
+    for line in _wrapped(_title(report), console.width, "", ""):
+        console.print(line, markup=False, highlight=False, style="italic")
     console.print(_table(report))
     for line in _survivors(report, image, console.width):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -40,11 +41,15 @@ def show(report: Report, image: Image, console: Console) -> None:
 # ---- The table -------------------------------------------------------------------------------------------
 
 
-def _table(report: Report) -> Table:
-    title = f"{escape(report.function)}: {report.mutants:,} mutants of {report.instructions:,} instructions"
+def _title(report: Report) -> str:
+    title = f"{report.function}: {report.mutants:,} mutants of {report.instructions:,} instructions"
     if report.others:
-        title += f", those of {escape(', '.join(report.others))} among them"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)  # 80 columns
+        title += f", those of {', '.join(report.others)} among them"
+    return printable(title)
+
+
+def _table(report: Report) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)  # 80 columns
     table.add_column("change")
     names = ["mutants", *["answers", "verified"] * bool(report.engine), "proof", "refused"]
     names += ["proof only"] * (report.proof == "all" and bool(report.engine))

@@ -86,8 +86,14 @@ def test_what_a_file_calls_its_symbols_is_no_command_to_the_terminal(tmp_path):
     assert "\x1b" not in text
 
 
-def test_other_functions_are_named(image):
-    assert "those of g among them" in " ".join(shown(image, [], others=("g",)).split())
+def test_other_functions_are_named_in_one_line(image):
+    first = shown(image, [], others=("g",)).splitlines()[0]
+    assert first == "f: 0 mutants of 4 instructions, those of g among them"
+
+
+def test_a_level_that_was_not_run_has_no_number(image):
+    row = shown(image, []).splitlines()[-1]
+    assert row == "| f | 0 | – | – | 0 more | 0 | 0 | 0 |"
 
 
 @pytest.mark.parametrize(
