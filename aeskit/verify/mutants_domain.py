@@ -124,7 +124,7 @@ class Tolerant(Symbolic):
                 self._put(error, instruction)
                 unknown = Unknown(f"a result of {instruction.mnemonic} that is not followed")
                 result, cf, of, flags = self._word(8), unknown, unknown, (unknown,) * 3
-            if self._noted is not None and flags and isinstance(flags[0], Unknown):
+            if self._noted is not None and flags and flags[0] != 0:
                 cf, flags = self._apart(entry.name, bits, values, cf, flags, instruction)
             return result, cf, of, flags
 

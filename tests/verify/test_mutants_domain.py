@@ -1,5 +1,6 @@
 """Mutants that the proof cannot follow: explained only where any value in place of what it cannot will do."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -58,13 +59,15 @@ CARRY = """
 """rax is a number that nobody reads; with ADC it takes in a bit of the block."""
 
 
-def outcomes(folder, body, number=7, must="call.a.xor(block, key)"):
-    """What becomes of every mutant, by what it was and what it became."""
+def outcomes(folder, body, number=7, must="call.a.xor(block, key)", changed=None):
+    """What becomes of every mutant, or of one, by what it was and what it became."""
     (folder / "f.S").write_text(f".globl f\n.type f, @function\nf:{body}.size f, .-f\n")
     (folder / "mine.py").write_text(CONTRACT.format(number=number, must=must))
     target = Target(str(folder / "f.S"), "f", "MINE", contract_file=str(folder / "mine.py"))
     job = mutants.Job((target,), mutants_reach.measure((target,), [0]))
     made = mutants_make.every(target.image(), "f").mutants
+    if changed:
+        made = [replace(next(m for m in made if m.before == changed[0]), code=changed[2], after=changed[1])]
     return {(o.mutant.before, o.mutant.after): o for o in mutants.run(job, made, workers=1)}
 
 
@@ -92,6 +95,31 @@ def test_a_number_that_an_address_may_be_is_not_explained(run, number, after):
     assert found.refused
     assert found.reason.kind == UNKNOWN
     assert "is no linear map" in found.reason.text
+
+
+COMPARED = """
+    movdqu (%rdi), %xmm0
+    cmp $5, %rdx
+    {jump} 1f
+    movdqu (%rsi), %xmm1
+    pxor %xmm0, %xmm1
+    movdqu %xmm1, (%rsi)
+1:  ret
+"""
+TO_ADDRESS = ("cmp $5,%rdx", "cmp $5,%rsi", b"\x48\x83\xfe\x05")
+
+
+@pytest.mark.parametrize("jump", ["je", "jb", "jbe"])
+def test_a_comparison_with_an_address_in_place_of_a_greater_number(tmp_path, jump):
+    found = outcomes(tmp_path, COMPARED.format(jump=jump), changed=TO_ADDRESS)[TO_ADDRESS[:2]]
+    assert found.refused
+    assert found.reason.kind == ANYTHING
+    assert RESTS in found.reason.text
+
+
+def test_a_comparison_with_an_address_in_place_of_a_smaller_number_is_wrong(tmp_path):
+    found = outcomes(tmp_path, COMPARED.format(jump="jae"), 3, changed=TO_ADDRESS)[TO_ADDRESS[:2]]
+    assert found.killed_by_proof
 
 
 BEFORE = """
