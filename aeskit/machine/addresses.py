@@ -6,8 +6,10 @@ outcome of anything else hangs on where things lie, so there an address becomes 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 WORD = 1 << 64
 SMALL = 1 << 28
@@ -36,7 +38,11 @@ class Addresses:
     stack: int
     top: int
     others: tuple[tuple[Place, int, int], ...] = ()
-    """What else lies somewhere: its name, its first and its last address."""
+    """What else lies somewhere, nobody knows how far from each other: name, first and last address."""
+
+    @cached_property
+    def _sorted(self) -> list[tuple[int, int, Place]]:
+        return sorted((first, last, name) for name, first, last in self.others)
 
     def place(self, value: int) -> Place | None:
         """What a number is an address of; DISTANCE for that of two buffers, None for any other number."""
@@ -50,7 +56,8 @@ class Addresses:
         times = (distance + NEAR) // self.step
         if 0 < times < self.count and abs(distance - times * self.step) < NEAR:
             return DISTANCE
-        return next((name for name, first, last in self.others if first <= value <= last), None)
+        at = bisect_right(self._sorted, value, key=lambda other: other[0]) - 1
+        return self._sorted[at][2] if at >= 0 and value <= self._sorted[at][1] else None
 
     def is_address(self, value: int) -> bool:
         """Whether a number is an address, or the distance of two buffers."""

@@ -23,7 +23,7 @@ from aeskit.printed import FEW, nearest
 
 BASE = 0x2C5B_0000
 """Below 2^31, as code that is not position-independent asks, and no number that code has other uses for."""
-GAP = 64
+GAP = relocate.APART
 """Bytes at least between two sections, where nothing lies."""
 MAX_ALIGN = 1 << 16
 MAX_PARTS = 1 << 14
@@ -87,6 +87,8 @@ class Image:
     """Addresses that stand for symbols which this file does not define, or leaves to the loader to choose."""
     outside: dict[str, int] = field(default_factory=dict)
     """The same by name."""
+    linked: bool = False
+    """Whether its sections lie as they do here wherever it is loaded; else a linker decides on that."""
     stand_ins: set[str] = field(default_factory=set)
     """Functions of others that the file names and that `stand_ins` has."""
     locals: set[str] = field(default_factory=set)
@@ -179,6 +181,7 @@ def _read(elf: e.Elf) -> Image:
         placed = {index: place.address for index, place in places.items()}
         relocate.relocatable(elf, image, places)
     elif elf.kind in (e.LIBRARY, e.PROGRAM):
+        image.linked = True
         _map(elf, image, base)
         slots = relocate.dynamic(elf, image, base)
         if slots:

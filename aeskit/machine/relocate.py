@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EXTERNAL, APART = 0x1A5C_3B00, 0x1000
 """Where symbols without a definition are placed, and how far apart: nothing can be read or run there."""
 AROUND = APART // 2
-"""An address less than this from such a symbol is counted from it; one further on is placed by itself."""
+"""An address less than this from such a symbol, or from a section, is counted from it, so none of another."""
 
 MOST_STRETCHES = 64
 
@@ -180,7 +180,7 @@ class _Got:
 
     def __init__(self, image: Image) -> None:
         last = max((s.end for s in image.sections), default=0)
-        self.image, self.address = image, (last + 127) & ~63
+        self.image, self.address = image, (last + APART + 63) & ~63
         self.places: dict[int, int] = {}
 
     def slot(self, value: int) -> int:

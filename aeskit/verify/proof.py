@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeskit.contracts import ANY, Blocks, Buffer, Call, Contract, Length, UInt32
-from aeskit.machine import relocate
-from aeskit.machine.addresses import IMAGE, RETURN_ADDRESS, SMALL, UNDEFINED, Addresses, Place
+from aeskit.machine import stand_ins
+from aeskit.machine.addresses import IMAGE, RETURN_ADDRESS, UNDEFINED, Addresses, Place
 from aeskit.machine.counters import Unknown, Word
 from aeskit.machine.decode import GPR_NAMES
 from aeskit.machine.errors import MachineError, OutsideDomain, UnknownInstruction
@@ -24,6 +24,7 @@ from aeskit.machine.loader import PROTECTOR, Image
 from aeskit.machine.masks import UnsetMask
 from aeskit.machine.memory import Region
 from aeskit.machine.pointers import LAYOUT
+from aeskit.machine.relocate import AROUND
 from aeskit.machine.run import MAX_STEPS, RETURN, STACK_SIZE, STACK_TOP, Machine
 from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.machine.stretches import Stretches
@@ -44,8 +45,6 @@ FIRST_BUFFER = 0x4100_0000_0000
 BUFFER_STEP = 0x20A_5C3B_0000
 """Neither these nor their sums look like a mask: a number that does is no address."""
 BUFFERS = 29
-AROUND = 4096
-"""Bytes around code and constants whose addresses are still theirs."""
 FRAME = 4096
 """Bytes of the stack above its pointer at entry."""
 MAX_CASES = 8192
@@ -87,12 +86,14 @@ class Proof:
 def elsewhere(image: Image) -> Iterator[tuple[Place, int, int]]:
     """Where code and constants lie, where it returns to, and what stands for symbols that are elsewhere."""
     yield RETURN_ADDRESS, RETURN, RETURN
-    placed = [section for section in image.sections if section.address >= SMALL]
-    if placed:
-        ends = max(section.end for section in placed)
-        yield IMAGE, min(section.address for section in placed) - AROUND, ends + AROUND
+    apart = (PROTECTOR, stand_ins.NAME) if image.linked else {s.name for s in image.sections}
+    together = [s for s in image.sections if s.name not in apart]
+    if together:
+        yield IMAGE, min(s.address for s in together) - AROUND, max(s.end for s in together) + AROUND
+    for section in (s for s in image.sections if s.name in apart):
+        yield f"{section.name} at {section.address:#x}", section.address - AROUND, section.end + AROUND - 1
     if image.externals:
-        yield UNDEFINED, min(image.externals) - relocate.AROUND, max(image.externals) + relocate.AROUND
+        yield UNDEFINED, min(image.externals) - AROUND, max(image.externals) + AROUND
 
 
 @dataclass

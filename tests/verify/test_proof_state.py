@@ -153,6 +153,11 @@ def test_code_in_a_writable_section_is_refused(tmp_path):
         "mov %rsp, %rax; mov %rsp, %rdx; and $-64, %rdx; sub %rdx, %rax; test $32, %al; jz 1f; nop; 1:",
         "mov (%rsp), %rax; shr $47, %rax; jz 1f; nop; 1:",
         "mov elsewhere@GOTPCREL(%rip), %rax; test %rax, %rax; jz 1f; nop; 1: .weak elsewhere",
+        # a linker decides how far apart sections lie
+        "lea constant(%rip), %rax; lea f(%rip), %rdx; cmp %rdx, %rax; ja 1f; nop; 1:",
+        "lea constant(%rip), %rax; lea f(%rip), %rdx; sub %rdx, %rax; test $64, %al; jz 1f; nop; 1:",
+        "lea constant+1500(%rip), %rax; lea pointer-1500(%rip), %rdx; cmp %rdx, %rax; ja 1f; nop; 1:",
+        "lea memcpy(%rip), %rax; lea f(%rip), %rdx; cmp %rdx, %rax; ja 1f; nop; 1:",
         "lea elsewhere+8(%rip), %rax; test $1, %al; jz 1f; nop; 1:",
         "lea elsewhere+0x9000(%rip), %rax; test $1, %al; jz 1f; nop; 1:",
         "lea elsewhere-0x9000(%rip), %rax; lea another(%rip), %rdx; cmp %rdx, %rax; jz 1f; nop; 1:",
