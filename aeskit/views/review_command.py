@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
 from aeskit.printed import printable, progress, write_whole
 from aeskit.verify.prove_command import lengths as read_lengths
+from aeskit.verify.review.code import features_named
 from aeskit.verify.review.model import FAILS, OPEN, Line, Review
 from aeskit.verify.review.review import LENGTHS, Wanted, review
 from aeskit.views import review as view
@@ -45,7 +46,7 @@ def run(
         contract_file,
         lengths=tuple(read_lengths(lengths)) if lengths else LENGTHS,
         key_sizes=tuple(int(bits) // 8 for bits in key_bits or ("128", "192", "256")),
-        declared=None if declared is None else tuple(re.split(r"[,\s]+", declared.strip(", "))),
+        declared=None if declared is None else features_named(re.findall(r"[^,\s]+", declared)),
         include=include,
         define=define,
         every_length=every_length,

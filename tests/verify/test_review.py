@@ -219,7 +219,7 @@ def test_a_length_that_is_wrong_is_wrong_among_every_length():
 REVIEW_FIELDS = {"aeskit_review", "good", "file", "sha256", "code", "version", "cpu", "functions"}
 REVIEW_FIELDS |= {"skipped", "options"}
 FUNCTION_FIELDS = {"name", "place", "promises", "chosen", "guessed", "good", "verdict", "lines", "matrix"}
-FUNCTION_FIELDS |= {"counterexample"}
+FUNCTION_FIELDS |= {"counterexample", "fits"}
 
 
 def test_the_json_is_plain():

@@ -9,7 +9,7 @@ import pytest
 from aeskit.contracts import ALL
 from aeskit.machine.loader import load
 from aeskit.machine.silicon import unavailable
-from aeskit.verify.review import code, proved, signature
+from aeskit.verify.review import code, guess, proved, signature
 from aeskit.verify.review.addresses import place
 from aeskit.verify.review.known import grouped
 from aeskit.verify.review.model import FAILS, OPEN
@@ -64,6 +64,24 @@ def test_a_function_that_does_not_return_is_told_after_one_call_of_each_kind(tmp
     assert len(found.matrix) == 1
     if not unavailable():
         assert found.line("hardware").text == "1 of 1 call goes wrong"
+
+
+def test_the_nearest_contract_is_told_as_such(monkeypatch, tmp_path):
+    parts = {"ctr": 0.5, "ecb_encrypt": 0.25}
+    monkeypatch.setattr(guess, "score", lambda image, symbol, contract: parts.get(contract.name, 0.0))
+    found = written(tmp_path, "ret", (), key_sizes=(16,))
+    assert [promise.name for promise in found.promises] == ["ctr"]
+    assert (found.guessed, found.fits) == (True, False)
+    assert "no contract fits" in found.chosen
+    assert "nearest to this one, with 50 % of the bytes" in found.chosen
+    assert found.verdict.startswith("by the nearest contract, which may not be its own: ")
+
+
+def test_features_are_known_by_their_common_names():
+    words = ["sse4_1", "AES-NI", "pclmul", "avx512vl", "FMA", "aes", "SSE4.1"]
+    assert code.features_named(words) == ("SSE4.1", "AES", "PCLMULQDQ", "AVX512VL", "FMA")
+    with pytest.raises(ValueError, match=r"declared feature must be one of 18, not AVX513; nearest: AVX512"):
+        code.features_named(["AES", "AVX513"])
 
 
 DATA = ".globl f, g\n.type f, @function\n.type g, @function\n{}\nf: ret\n.text\ng: ret\n"

@@ -11,6 +11,7 @@ from aeskit.cpu import FEATURES
 from aeskit.machine import decode as d
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image
+from aeskit.printed import one_of
 
 MOST = 40_000
 """Instructions of one function: more is data taken for code."""
@@ -157,6 +158,29 @@ def _sweep(image: Image, start: int, size: int, found: dict[int, d.Instruction],
         found.setdefault(address, instruction)
         _follow(image, [o.address for o in instruction.operands if isinstance(o, d.Target)], found, problems)
         address = instruction.following
+
+
+_SPELT = {"AESNI": "AES", "PCLMUL": "PCLMULQDQ", "VPCLMUL": "VPCLMULQDQ"}
+"""Other names of features in common use, without their marks."""
+
+
+def features_named(words: Iterable[str]) -> tuple[str, ...]:
+    """CPU features as they are named here, from ``sse4_1``, ``AES-NI`` and the like; ValueError for none."""
+    from iced_x86 import CpuidFeature
+
+    decoded = (_NAMES.get(name.lower(), name) for name in vars(CpuidFeature) if name.isupper())
+    known = {_plain(name): name for name in (*decoded, *FEATURES)}
+    found = []
+    for word in words:
+        plain = _SPELT.get(_plain(word), _plain(word))
+        if plain not in known:
+            raise ValueError(one_of("declared feature", word, FEATURES))
+        found.append(known[plain])
+    return tuple(dict.fromkeys(found))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Z0-9]", "", name.upper())
 
 
 def declared(symbol: str) -> tuple[str, ...]:

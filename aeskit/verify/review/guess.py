@@ -27,6 +27,8 @@ class Guess:
     reason: str
     certain: bool = False
     """Our own function: its contracts are known."""
+    fits: bool = True
+    """Whether it gives right results with them; else they are the nearest."""
 
 
 def guess(image: Image, symbol: str) -> Guess:
@@ -41,7 +43,7 @@ def guess(image: Image, symbol: str) -> Guess:
     contract, part = max(scores.items(), key=lambda item: item[1], default=(None, 0.0))
     if contract is not None and part > 0:
         told = f"no contract fits: of all it comes nearest to this one, with {100 * part:.0f} % of the bytes"
-        return Guess((contract,), told)
+        return Guess((contract,), told, fits=False)
     return Guess((), "with no contract that is known it gives a right block")
 
 

@@ -72,6 +72,8 @@ class FunctionReview:
     matrix: list[Cell] = field(default_factory=list)
     counterexample: Counterexample | None = None
     """A call whose result is wrong, if a proof failed and one was found."""
+    fits: bool = True
+    """False where the contract was guessed and a few calls have shown that it is not kept."""
     place: str = ""
     """Where it begins: ``.text+0x40``, or the address that a linked file gives."""
 
@@ -97,6 +99,7 @@ class FunctionReview:
             return "not held against anything: no contract fits; name one with --contract"
         wrong, open_ = [line.topic for line in self.failed], [line.topic for line in self.unknown]
         told = f"{count(len(wrong), 'thing')} wrong: {', '.join(wrong)}" if wrong else "nothing wrong"
+        told = told if self.fits else f"by the nearest contract, which may not be its own: {told}"
         return told + (f"; not checked: {', '.join(open_)}" if open_ else "")
 
     def to_json(self) -> dict[str, Any]:

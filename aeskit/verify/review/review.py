@@ -145,7 +145,7 @@ def _symbols(image: Image) -> str:
 
 def _function(image: Image, name: str, found: Guess, wanted: Wanted, told: Told) -> FunctionReview:
     given = tuple(Promise(c.name, c.title, arguments(c)) for c in found.contracts)
-    out = FunctionReview(name, given, found.reason, not found.certain)
+    out = FunctionReview(name, given, found.reason, not found.certain, fits=found.fits)
     known = Known(static.read(image, name), found.contracts, file=wanted.path)
     known.declared, known.declared_by = _declared(name, wanted)
     if found.contracts:
