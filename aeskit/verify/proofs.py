@@ -27,7 +27,7 @@ CHUNK = 256
 YOUNG = 200_000
 """Objects after which the garbage collector looks at the new ones: what a proof makes, it keeps."""
 LARGE = 2_000_000
-"""Expressions after which a worker starts a new table: about 2 GB."""
+"""Expressions after which a worker starts a new table: about 2 GB with all that is kept."""
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,7 @@ def _code(targets: Sequence[Target]) -> str:
 def close_job(job: Job) -> list[Closed]:
     """Close the loop of one function for all its contracts."""
     gc.set_threshold(YOUNG)
-    prover, out = _prover(job), []
+    prover, out = _prover(job, _kept(job)), []
     for target in job.targets:
         contract = target.promise()
         for in_place in layouts(contract):
@@ -300,25 +300,30 @@ def close_job(job: Job) -> list[Closed]:
 _PROVERS: dict[str, Prover] = {}
 
 
-def _prover(job: Job) -> Prover:
-    """This process's prover of a job's code; kept from job to job, but for a user's contract."""
-    if any(target.contract_file for target in job.targets):
-        return Prover(job.targets[0].image())
-    prover = _PROVERS.get(job.code)
-    if prover is None or len(prover.domain.expressions.terms) > LARGE:
-        prover = _PROVERS[job.code] = Prover(job.targets[0].image())
-    return prover
+def _kept(job: Job) -> dict[str, Prover]:
+    """Where the prover of a job's code is kept: from job to job, but for a user's contract."""
+    return {} if any(target.contract_file for target in job.targets) else _PROVERS
+
+
+def _prover(job: Job, kept: dict[str, Prover]) -> Prover:
+    """The prover of a job's code; another one where its table has become large."""
+    if job.code in kept and len(kept[job.code].domain.expressions.terms) > LARGE:
+        del kept[job.code]
+        gc.collect()  # a table is full of cycles, and the collector seldom looks at what is old
+    if job.code not in kept:
+        kept[job.code] = Prover(job.targets[0].image())
+    return kept[job.code]
 
 
 def work(job: Job) -> list[Proof]:
     """Do one job in this process."""
     gc.set_threshold(YOUNG)
-    prover, failed = _prover(job), set()
+    kept, failed = _kept(job), set()
     out: list[Proof] = []
     for target, contract, asked, loop in job.proofs():
         if target in failed:
             continue
-        head = loop.head if loop else None
+        head, prover = loop.head if loop else None, _prover(job, kept)
         proof = prover.prove(target.function, contract, asked.length, job.key_size, asked.in_place, head)
         if loop and proof.proved and not _model_agrees(prover, contract, loop, asked.length):
             proof = replace(proof, findings=("the model's rest is not the model of the rest",))
