@@ -58,13 +58,20 @@ class _Meeting:
     other: Source
 
 
-def divergence(run: Events, names: Names, buffers: Iterable[tuple[int, bytes, bytes]]) -> list[Wrong]:
+def divergence(
+    run: Events,
+    names: Names,
+    buffers: Iterable[tuple[int, bytes, bytes]],
+    given: Iterable[tuple[int, bytes]] = (),
+) -> list[Wrong]:
     """The wrong lanes in the order of their steps; `buffers` are (address, bytes after the run, wanted).
+
+    `given` are (address, bytes before the run) of buffers, from which alone inputs can be loaded.
 
     Empty where nothing is wrong, or no wrong byte was stored from a vector register.
     """
     buffers = list(buffers)
-    search = _Search(run, names, [(address, wanted) for address, _, wanted in buffers])
+    search = _Search(run, names, [(address, wanted) for address, _, wanted in buffers], list(given))
     found: dict[tuple[int, str, int], Wrong] = {}
     for address, after, wanted in buffers:
         for at in _first_wrong(after, wanted):
@@ -85,9 +92,11 @@ def _first_wrong(after: bytes, wanted: bytes) -> list[int]:
 class _Search:
     """One run beside the values of its model."""
 
-    def __init__(self, run: Events, names: Names, wanted: list[tuple[int, bytes]]) -> None:
+    def __init__(
+        self, run: Events, names: Names, wanted: list[tuple[int, bytes]], given: list[tuple[int, bytes]]
+    ) -> None:
         self.run, self.names, self.held = run, names, History(run)
-        self.wanted = wanted
+        self.wanted, self.given = wanted, given
         self.message: tuple[Wrong, ...] | None = None
         self.seen: dict[tuple[int, Place], int] = {}
         """How many bytes were known of what was found wrong."""
@@ -115,31 +124,48 @@ class _Search:
             yield from self._behind(step, source, wants)
 
     def _behind(self, before: int, source: Source, must: Must) -> Iterator[Wrong]:
-        """The lanes that are not what they must be, backwards; `source` was read by the step `before`."""
-        ahead = [(before, source, must)]
+        """The lanes that are not what they must be, backwards; `source` was read by the step `before`.
+
+        What little speaks for, as for the one bit that a mask was made of, is told where it leads to a value
+        of the model or to an instruction that nothing behind it explains, not where it ends at what is right.
+        """
+        ahead: list[tuple[int, Source, Must, tuple[Wrong, ...]]] = [(before, source, must, ())]
         while ahead:
-            before, source, must = ahead.pop()
+            before, source, must, doubtful = ahead.pop()
             if not must.differs(source.data) or self._misplaced(source, before, must):
                 continue
             if not source.register:
                 if source.place.size >= SHORTEST:  # of fewer bytes the address may be to blame as well
-                    ahead += self._stored(before, source, must)
+                    ahead += [(*one, doubtful) for one in self._stored(before, source, must)]
                 continue
             step, place = self.held.writer(source.place, before), source.place
             known = int(np.count_nonzero(must.known == 0xFF))
             if step < 0 or known <= self.seen.get((step, place), -1) or len(self.seen) > MOST:
                 continue
             self.seen[step, place] = known
-            if place.name == FLAGS:
-                ahead += [(step, *one) for one in self._blamed(step, place, must)]
-                continue
-            called, whole = self._completed(must)
-            ways = self._blamed(step, place, whole)
-            if not ways and not must.whole() and (ways := self._blamed(step, place, must)):
-                called, whole = self._halves(must), must  # the rest of the value comes in later
-            data = (whole.data & whole.known | as_array(source.data) & ~whole.known).tobytes()
-            yield Wrong(step, place.name, place.at // LANE, called, data)
-            ahead += [(step, *one) for one in ways]
+            found, ways = self._found(step, source, must)
+            if found is not None:
+                doubtful = (*doubtful, found)
+                if found.name or (source.plain and len(doubtful) == 1) or self._ends(step, place, must):
+                    yield from doubtful
+                    doubtful = ()
+            ahead += [(step, *one, doubtful) for one in ways]
+
+    def _found(self, step: int, source: Source, must: Must) -> tuple[Wrong | None, tuple[Way, ...]]:
+        """What a step left wrong, none for flags, and what is to blame."""
+        place = source.place
+        if place.name == FLAGS:
+            return None, self._blamed(step, place, must)
+        called, whole = self._completed(must)
+        ways = self._blamed(step, place, whole)
+        if not ways and not must.whole() and (ways := self._blamed(step, place, must)):
+            called, whole = "", must  # the rest of the value comes in later
+        data = (whole.data & whole.known | as_array(source.data) & ~whole.known).tobytes()
+        return Wrong(step, place.name, place.at // LANE, called or self._halves(whole), data), ways
+
+    def _ends(self, step: int, place: Place, must: Must) -> bool:
+        """Whether nothing that a step read explains what it left: it is wrong itself, or its constant is."""
+        return not self.held.ways(step, place, must).sources
 
     def _stored(self, before: int, source: Source, must: Must) -> Iterator[tuple[int, Source, Must]]:
         """What was stored where a step then read: each store by itself that a byte of it comes from."""
@@ -173,12 +199,33 @@ class _Search:
         if not source.register or not name:
             return False
         step = self.held.writer(source.place, before)
-        if step < 0 or any(kind == "r" for kind, *_ in self.run.events[step].accesses):
-            return step < 0
+        if step < 0:
+            return True
         called, must = self._completed(must)
+        loaded = [(at, data) for kind, at, data in self.run.events[step].accesses if kind == "r"]
+        if loaded:
+            return self._right_load(step, *loaded[0], must)
         if not called or called.split(".")[0] == name.split(".")[0] or must.data.tobytes() in self.lanes:
             return True
         return not self._blamed(step, source.place, must)
+
+    def _right_load(self, step: int, address: int, data: bytes, must: Must) -> bool:
+        """Whether a buffer's own bytes were loaded, and what must have been is in none of them."""
+        mine = any(at <= address < at + len(whole) for at, whole in self.given)
+        if not mine or self.held.store(address, address + len(data), step) >= 0:
+            return False
+        known = np.flatnonzero(must.known == 0xFF)
+        if len(known) < SHORTEST:
+            return True
+        first, last = int(known[0]), int(known[-1]) + 1
+        wants = re.compile(
+            b"".join(map(self._pattern, must.data[first:last], must.known[first:last])), re.DOTALL
+        )
+        return not any(wants.search(whole) for _, whole in self.given)
+
+    @staticmethod
+    def _pattern(byte: int, known: int) -> bytes:
+        return re.escape(bytes([byte])) if known == 0xFF else b"."
 
     def _name(self, data: bytes) -> str:
         """Of a lane, or of a half of one in a general register."""
@@ -212,10 +259,18 @@ class _Search:
             return named or tuple(way for way in ways if not way[1].whole())
         strange = tuple(way for way in ways if not self._name(way[0].data))
         # Beside a source that is 0 the other must be what the result must be: its name says nothing.
-        telling = tuple(way for way in named if way[1].data.tobytes() != must.data.tobytes())
+        plain = tuple(way for way in named if way[1].data.tobytes() == must.data.tobytes())
+        telling = tuple(way for way in named if way not in plain or self.names.double(must.data.tobytes()))
+        named = tuple(way for way in named if way in telling or self._follows(step, *way))
         one = next((few for few in (telling, strange, named, ways) if len(few) == 1), ())
+        if len(ways) > 1 and any(not must.data.any() for _, must in one):
+            return ()  # nothing should have been added
         whole = len(ways) == 2 and must.whole() and len(must.data) == LANE
         return one or (self._both(ways, step, must) if whole else ())
+
+    def _follows(self, before: int, source: Source, must: Must) -> bool:
+        """Whether the AES round that made a source, if one did, makes it right of a value of the model."""
+        return not self._round(source, before) or self._leads_back(source, before, must.data)
 
     # ---- Both sources of an instruction are wrong
 

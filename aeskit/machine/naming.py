@@ -22,18 +22,19 @@ class Names:
         """`values` in the order in which the model told them.
 
         Of several names of one value the first counts, one of a whole step (``CC_0``) before one of a
-        round's state (``PP_0.round[14].output``).
+        round's state (``PP_0.round[14].output``). A round key of few bytes that are not zero is any value.
         """
         self._names: dict[bytes, str] = {}
         for name, data in values:
-            if len(data) < SHORTEST or not any(data):
+            few = _ROUND_KEY.fullmatch(name) and _bytes_of(data) < SHORTEST
+            if len(data) < SHORTEST or not any(data) or few:
                 continue
             known = self._names.get(data)
             if known is None or ("." in known and "." not in name):
                 self._names[data] = name
         self._halves: dict[bytes, str] | None = None
-        # The sum with a key of few bytes is any value that differs a little.
-        self._outer = [end for end in _outer_round_keys(self._names) if _bytes_of(end[0]) >= SHORTEST]
+        self._doubles: set[bytes] = set()
+        self._outer = _outer_round_keys(self._names)
 
     def __len__(self) -> int:
         """How many values have a name."""
@@ -60,13 +61,20 @@ class Names:
         if self._halves is None:
             self._halves = {}
             whole = {value: name for value, name in self._names.items() if len(value) == LANE}
-            for value, name in [item for item in whole.items() if "." not in item[1]]:
+            plain = [(name, value) for value, name in whole.items() if "." not in name]
+            for name, value in plain:
                 self._halved(name, value)
+            for name, value in plain:
                 if _TWEAK.fullmatch(name):
-                    self._halved(
-                        f"2·{name} before the reduction", to_le(2 * from_le(value) % (1 << 128), LANE)
-                    )
-        return self._halves.get(data, "") if any(data) else ""
+                    double = to_le(2 * from_le(value) % (1 << 128), LANE)
+                    self._doubles |= {double[:8], double[8:]}
+                    self._halved(f"2·{name} before the reduction", double)
+        return self._halves.get(data, "")
+
+    def double(self, data: bytes) -> bool:
+        """Whether these 8 bytes are a half of a tweak's double before the reduction."""
+        self.half(data)
+        return data in self._doubles
 
     def _halved(self, name: str, value: bytes) -> None:
         assert self._halves is not None
@@ -108,9 +116,9 @@ class Names:
         return ""
 
 
-def _bytes_of(value: int) -> int:
+def _bytes_of(data: bytes) -> int:
     """How many bytes of it are not zero."""
-    return sum(map(bool, to_le(value, LANE)))
+    return sum(map(bool, data))
 
 
 def _outer_round_keys(names: Mapping[bytes, str]) -> list[tuple[int, str]]:

@@ -84,6 +84,8 @@ class Source:
 
     place: Place
     data: bytes
+    plain: bool = True
+    """Whether the result has each of its bits at most once; else little may speak for what it must be."""
 
     @property
     def register(self) -> str:
@@ -255,7 +257,8 @@ def _solved(again: Again, place: Place, columns: list[int], wrong: int, known: i
     held, size = again.source(place), place.size
     data = from_le(held) ^ found[0]
     sure = ~found[1] & (1 << 8 * size) - 1
-    return Source(place, held), Must(as_array(to_le(data, size)), as_array(to_le(sure, size)))
+    plain = all((column & known).bit_count() < 2 for column in columns)
+    return Source(place, held, plain), Must(as_array(to_le(data, size)), as_array(to_le(sure, size)))
 
 
 def _parts(linear: Mapping[Place, list[int]]) -> dict[Place, int]:

@@ -23,7 +23,7 @@ class Refuted:
 
     function: str
     step: str = ""
-    """The first step that is wrong; empty where none was found."""
+    """The first step that is wrong where no call tells it; empty where none was found."""
     shown: Counterexample | None = None
     why_not: str = ""
     """Why there is no counterexample."""
@@ -41,7 +41,7 @@ def explain(target: Target, proofs: Sequence[Proof]) -> Refuted:
     proof = min(proofs, key=lambda p: (p.length, p.in_place, p.key_size))
     if endless(proof.findings):
         return Refuted(target.function)
-    step, shown, why = first_step(Prover(image), proof, contract), None, ""
+    step, shown, why = "", None, ""
     cell = Cell(contract.name, 8 * proof.key_size, proof.in_place, proof.length, proof.findings)
     try:
         needed = tuple(name for name in read(image, target.function).features if name in FEATURES)
@@ -49,4 +49,6 @@ def explain(target: Target, proofs: Sequence[Proof]) -> Refuted:
         shown = search(image, target, [contract], [cell], make)
     except (NoneFound, MachineError, ValueError) as error:
         why = str(error)
+    if not (shown and shown.step):
+        step = first_step(Prover(image), proof, contract)
     return Refuted(target.function, step, shown, why)

@@ -103,11 +103,10 @@ def trace(
         others = _others(prepared, machine)
         found += secret_paths(run, others.runs)
         found += [] if _is_wrong(found) else others.wrong
-    values = [(name, data) for step in prepared.model for name, data in step.values.items()]
-    names = Names([*values, *_ahead(prepared)])
+    names = _names(prepared)
     wrong: list[Wrong] = []
     if _is_wrong(found):
-        wrong = divergence(run, names, _buffers(prepared, after))
+        wrong = divergence(run, names, _buffers(prepared, after), _given(prepared))
         found += [*_first_missing(prepared, run), *_first_wrong(wrong, run)]
     kinds = {name: step.phase for step in prepared.model for name in step.values}
     found.sort(key=lambda finding: len(run.events) if finding.step is None else finding.step)
@@ -125,6 +124,26 @@ def trace(
         origins(run, others.runs) if others.runs else (),
         wrong,
     )
+
+
+def _names(prepared: Prepared) -> Names:
+    values = [(name, data) for step in prepared.model for name, data in step.values.items()]
+    return Names([*values, *_ahead(prepared)])
+
+
+def first_wrong(prepared: Prepared) -> str:
+    """The first wrong step of a call with a wrong result, in the lane machine; empty where none is found."""
+    machine = prepared.machine()
+    run, after = _run(prepared, machine, "lanes")
+    wrong = divergence(run, _names(prepared), _buffers(prepared, after), _given(prepared))
+    for finding in _first_wrong(wrong, run):
+        instruction = run.events[finding.step or 0].instruction
+        place = prepared.image.label_at(instruction.address)
+        return f"{finding.text.removeprefix(DIFFERS)}; {instruction.where()} in {place}"
+    return ""
+
+
+DIFFERS = "the first lane that differs from the model: "
 
 
 def _is_wrong(found: list[Finding]) -> bool:
@@ -243,6 +262,11 @@ def _buffers(prepared: Prepared, after: Mapping[str, bytes]) -> Iterator[tuple[i
             yield buffer.address, after[buffer.name], buffer.expected
 
 
+def _given(prepared: Prepared) -> Iterator[tuple[int, bytes]]:
+    """Address and bytes before the call of each buffer."""
+    return ((buffer.address, buffer.data) for buffer in prepared.buffers())
+
+
 def _first_wrong(wrong: list[Wrong], run: Events) -> Iterator[Finding]:
     """The first lane that is not what the model says, of those that led to wrong bytes."""
     for one in wrong[:1]:
@@ -253,7 +277,7 @@ def _first_wrong(wrong: list[Wrong], run: Events) -> Iterator[Finding]:
         lane = f"lane {one.lane} of {place}" if one.register[1:3] == "mm" else place
         called = f" is not {one.name}" if one.name else ""
         byte = f"byte {at} is {held[at]:02x}, must be {one.must[at]:02x}"
-        yield Finding(f"the first lane that differs from the model: {lane}{called}: {byte}", one.step)
+        yield Finding(f"{DIFFERS}{lane}{called}: {byte}", one.step)
 
 
 def _first_missing(prepared: Prepared, run: Events) -> Iterator[Finding]:

@@ -60,6 +60,8 @@ def _function(function: FunctionReview, width: int) -> Iterator[str]:
     if function.counterexample:
         yield ""
         yield f"── counterexample {'─' * (width - 18)}"
+        if function.counterexample.step:
+            yield from _filled(f"first wrong step: {function.counterexample.step}", width, "", "  ")
         for row in function.counterexample.table():
             yield from _filled(row, width, "", " " * 12) if width < 80 else (row,)
         yield function.counterexample.again()
@@ -239,7 +241,9 @@ def _shown(call: Counterexample | None) -> str:
         f"<mark>{escape(printable(line))}</mark>" if marked else escape(printable(line))
         for marked, line in call.rows()
     )
+    first = f"\nfirst wrong step: {call.step}" if call.step else ""
     head, again = escape(printable(call.headline())), escape(printable(call.again()))
+    head += escape("\n".join(map(printable, first.splitlines())))
     return f"""<h3>One call that shows what is wrong</h3>
 <pre class="call">{head}
 <span>{rows}</span>{again}</pre>"""

@@ -37,3 +37,25 @@ def test_sums_with_the_outer_round_keys():
 def test_nothing_is_named_by_chance():
     assert NAMES.name(bytes(16)) == NAMES.name(b"\1\2\3") == NAMES.name(os.urandom(16)) == ""
     assert len(NAMES) == 5
+
+
+def test_a_half_in_a_general_register_has_its_value_s_name():
+    """In either order of bytes; of a tweak its double as well, which must still be reduced."""
+    tweak = bytes.fromhex("01020304050607081112131415161788")
+    names = Names([("T_0", tweak), ("P_1", bytes(range(100, 116)))])
+    assert names.half(tweak[8:]) == "bytes 8 to 15 of T_0"
+    assert names.half(tweak[:8][::-1]) == "bytes 0 to 7 of T_0 reversed"
+    assert names.half(bytes(range(100, 108))) == "bytes 0 to 7 of P_1"
+    double = (int.from_bytes(tweak, "little") * 2 % 2**128).to_bytes(16, "little")
+    assert names.half(double[8:]) == "bytes 8 to 15 of 2·T_0 before the reduction"
+    assert (names.double(double[:8]), names.double(tweak[:8])) == (True, False)
+    assert names.half(bytes(8)) == ""
+
+
+def test_a_round_key_of_few_bytes_has_no_name():
+    """Any value that is not zero is near to one: its sums would name what they do not stand for."""
+    names = Names([("K[0]", b"\x01" + bytes(15)), ("K[10]", bytes(range(16))), ("T_0", b"\x80" + bytes(15))])
+    assert names.name(b"\x01" + bytes(15)) == ""
+    assert names.name(b"\x81" + bytes(15)) == ""
+    assert names.name(bytes(range(16))) == "K[10]"
+    assert names.name(b"\x80" + bytes(15)) == "T_0"

@@ -153,6 +153,16 @@ def test_a_read_too_far_is_shown_by_the_simplest_call():
     assert NO_SILICON or call.engine == "so it is on this CPU"
 
 
+def test_the_readme_shows_what_a_failed_proof_shows():
+    readme = (SAMPLES.parents[2] / "README.md").read_text(encoding="utf-8")
+    shown_there = re.search(r"```\n(counterexample: .*?)```", readme, re.DOTALL)[1].splitlines()
+    target = Target(str(SAMPLES / "wrong_at_33.S"), "wrong_at_33_xts_encrypt", "xts_encrypt_library")
+    call, _ = shown(target, (33,))
+    for told, line in zip(shown_there, call.lines(), strict=False):
+        assert line.startswith(told.removesuffix(" …"))
+    assert len(shown_there) == len(call.lines()) - 1
+
+
 def test_the_command_repeats_it(tmp_path):
     """As it stands, with a path that a shell would take apart."""
     import shlex

@@ -95,10 +95,10 @@ def test_a_refuted_function_is_shown_by_a_call_and_its_first_wrong_step(tmp_path
     found = proofs.prove([target], [16, 17], (16,), workers=1)
     assert [p.length for p in found if not p.proved] == [17]
     told = explain(target, [p for p in found if not p.proved])
-    assert "lane 0 of vaesenc" in told.step
-    assert (
-        "counterexample: xts_encrypt_piece, AES-128, 17 bytes: destination: block 0 byte" in told.lines()[1]
-    )
+    head, step = told.lines()[:2]
+    assert head.startswith("counterexample: xts_encrypt_piece, AES-128, 17 bytes: destination: block 0 byte")
+    assert step.startswith("first wrong step: lane 0 of xmm")
+    assert "vpsrad $0x1e," in step
     assert f"aeskit step {target.path}:xts_encrypt_aesni_avx --contract xts_encrypt_piece" in told.lines()[-1]
 
 

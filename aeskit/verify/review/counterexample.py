@@ -42,6 +42,8 @@ class Counterexample:
     got: str = ""
     block: int = 0
     """The first block of the buffer that differs."""
+    step: str = ""
+    """The first step at which a lane or a register is not what the model says; empty where none was found."""
     calls: int = 0
     """Calls that were made to find it and to make it small."""
 
@@ -55,7 +57,8 @@ class Counterexample:
 
     def lines(self) -> list[str]:
         """For a report: a line a block, the first that differs between arrows."""
-        return [self.headline(), *self.table(), self.again()]
+        first = [f"first wrong step: {self.step}"] if self.step else []
+        return [self.headline(), *first, *self.table(), self.again()]
 
     def table(self) -> list[str]:
         """Inputs and outcome in bytes."""

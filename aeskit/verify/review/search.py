@@ -28,6 +28,7 @@ from aeskit.verify.review.counterexample import Counterexample, value
 from aeskit.verify.review.model import Cell
 from aeskit.verify.review.runs import LIMIT, observed, tidy, title
 from aeskit.verify.simplest import simplest
+from aeskit.verify.stepping import first_wrong
 from aeskit.verify.tries import Values
 
 BUDGET = 1500
@@ -205,8 +206,14 @@ def _made(state: _Search, some: Values, found: Failure, make: Any) -> Counterexa
         expected=found.expected.hex(),
         got=found.got.hex(),
         block=at // 16,
+        step=_first_wrong(state, some) if found.kind == "result" else "",
         calls=state.judge.calls,
     )
+
+
+def _first_wrong(state: _Search, some: Values) -> str:
+    asked = tries.given(state.base, some, state.letters)
+    return first_wrong(prepare(state.image, state.target.function, state.contract, asked))
 
 
 def _confirmed(state: _Search, some: Values, make: Any) -> str:
