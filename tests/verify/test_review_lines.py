@@ -77,6 +77,24 @@ def test_the_nearest_contract_is_told_as_such(monkeypatch, tmp_path):
     assert found.verdict.startswith("by the nearest contract, which may not be its own: ")
 
 
+CARRY = """mov 8(%r8), %rax
+ bswap %rax
+ cmp $0xffffffff, %eax
+ jne 1f
+ nop
+1: ret"""
+
+
+def test_runs_go_on_to_where_none_has_been(tmp_path):
+    """A path for counters about to carry, and one for a length that nobody asked for."""
+    found = written(tmp_path, CARRY, ("ctr",), recorded=(16,))
+    assert not any("never ran" in detail for detail in found.line("size").details)
+    found = written(tmp_path, "cmp $1024, %rcx; jne 1f; nop; 1: ret", ("ecb_encrypt",), recorded=(16,))
+    assert not any("never ran" in detail for detail in found.line("size").details)
+    found = written(tmp_path, "cmp $1023, %rcx; jne 1f; nop; 1: ret", ("ecb_encrypt",), recorded=(16,))
+    assert any("1 instruction never ran" in detail for detail in found.line("size").details)
+
+
 def test_features_are_known_by_their_common_names():
     words = ["sse4_1", "AES-NI", "pclmul", "avx512vl", "FMA", "aes", "SSE4.1"]
     assert code.features_named(words) == ("SSE4.1", "AES", "PCLMULQDQ", "AVX512VL", "FMA")

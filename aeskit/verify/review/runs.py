@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 from aeskit.bits import BLOCK, from_le
 from aeskit.contracts import ANY, Contract, UInt32
@@ -19,9 +20,10 @@ from aeskit.machine.naming import Names
 from aeskit.machine.origins import secret_paths
 from aeskit.machine.run import Machine
 from aeskit.trace import Finding
-from aeskit.verify.calls import ARGUMENTS, Given, Prepared, prepare
+from aeskit.verify.calls import ARGUMENTS, CARRIES, Given, Prepared, prepare
 from aeskit.verify.review import code as static
 from aeskit.verify.review.code import needs_alignment
+from aeskit.verify.review.signature import inputs, shortest
 from aeskit.verify.review.unwind import Unwind, follow, read
 
 RSP = 4
@@ -30,6 +32,8 @@ LIMIT = 200_000
 ENDLESS = f"has not returned within {LIMIT:,} instructions"
 FURTHER = (*range(112, 1041, 16), 129, 255, 257, 511, 513, 767, 1023, 2048)
 """Lengths that are tried for instructions which none of those asked for has reached."""
+TRIED = 120
+"""Calls that look for them."""
 SALTS = 4
 """Other keys, and other data: a bit decides alike in one of two."""
 COMPARED = 32
@@ -153,22 +157,38 @@ def _given(contract: Contract, lengths: Iterable[int]) -> Iterator[Given]:
 def _further(
     out: Runs, image: Image, symbol: str, promises: Sequence[Contract], machine: Machine
 ) -> Iterator[Prepared]:
-    """Calls that reach instructions which none before them has reached."""
-    seen: set[int] = set()
-    known: set[int] = set()
-    every = set(static.read(image, symbol).instructions)
-    for contract in promises:
-        for given in _given(contract, (n for n in FURTHER if n in contract.lengths(n, n))):
-            if contract.has_length and every - out.ran:
-                prepared = prepare(image, symbol, contract, given)
-                prepared.load(machine)
-                known |= seen
-                seen.clear()
-                with suppress(MachineError):
-                    machine.start(symbol)
-                    machine.resume(LIMIT, until=seen.add)  # type: ignore[arg-type]
-                if seen - out.ran - known:
-                    yield prepared
+    """Calls that reach instructions which none before them has reached; TRIED calls look for them."""
+    every, known = set(static.read(image, symbol).instructions), set(out.ran)
+    for contract, given, vary, salt in islice(_others(promises), TRIED):
+        if not every - known:
+            return
+        try:
+            prepared = prepare(image, symbol, contract, given, vary, salt)
+        except ValueError:  # a counter that the contract does not allow
+            continue
+        prepared.load(machine)
+        seen: set[int] = set()
+        with suppress(MachineError):
+            machine.start(symbol)
+            machine.resume(LIMIT, until=seen.add)  # type: ignore[arg-type]
+        if seen - known:
+            known |= seen
+            yield prepared
+
+
+def _others(promises: Sequence[Contract]) -> Iterator[tuple[Contract, Given, str, int]]:
+    """Further lengths, each key size in turn; then counters that carry soon."""
+    sized = [contract for contract in promises if contract.has_length]
+    for turn in range(3):
+        for contract in sized:
+            lengths = [n for n in FURTHER if n in contract.lengths(n, n)]
+            for given in _given(contract, lengths[turn:] + lengths[:turn]):
+                yield contract, given, "", 0
+        if not turn:
+            for contract in (one for one in sized if "counter" in inputs(one)):
+                length = next((n for n in (513, 512) if n in contract.lengths(n, n)), shortest(contract))
+                for salt in range(CARRIES):
+                    yield contract, Given(length, contract.key_sizes[-1]), "carry", salt
 
 
 def title(contract: Contract, length: int, key_size: int, in_place: bool) -> str:
