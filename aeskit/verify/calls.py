@@ -235,6 +235,7 @@ def prepare(
     call = Call(choose("plain"), inputs, _add, given.length, given.key_size, given.in_place)
     call.note = None if vary or quiet else heard.note
     contract.setup(call)
+    _check_named(contract, given, inputs)
     _check_assumed(call)
     blocks, others = _given_steps(contract, inputs, heard.steps)
     model = [*inputs.steps, *blocks, *heard.steps, *others]
@@ -277,6 +278,13 @@ def _with_key_size(contract: Contract, given: Given) -> Given:
         sizes = " or ".join(str(keys * size) for size in contract.key_sizes)
         raise ValueError(f"key must be {sizes} bytes for {contract.name}, not {len(given.key)}")
     return replace(given, key_size=size)
+
+
+def _check_named(contract: Contract, given: Given, inputs: Inputs) -> None:
+    for name, _ in given.inputs:
+        if name not in inputs.used:
+            known = ", ".join(name for name in inputs.used if not _ROUND_KEY.fullmatch(name)) or "none"
+            raise ValueError(f"{contract.name} has no input {name!r:.40}; it has {known}")
 
 
 def _check_assumed(call: Call) -> None:

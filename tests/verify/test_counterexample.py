@@ -63,6 +63,15 @@ def test_a_tail_needs_its_length_alone():
     assert call.got == call.expected[:-2] + "00"
 
 
+def test_a_fault_in_place_is_shown_in_place():
+    """Of keystream and data nothing is left but the keystream and itself: zeros."""
+    call, values = counter("BUG_IN_PLACE")
+    assert values == {"K": ZEROS, "counter": ZEROS, "data": ZEROS}
+    assert call.call == "ctr, AES-128, 16 bytes, in place"
+    assert call.command.endswith(f"--data {ZEROS.hex()} --in-place")
+    assert (call.buffer, bytes.fromhex(call.expected), call.got) == ("data", crypted(values), ZEROS.hex())
+
+
 def test_a_fault_that_hangs_on_a_bit_of_the_key_shows_with_that_bit():
     call, values = counter("BUG_KEY")
     assert values == {"K": bytes(5) + b"\x10" + bytes(10), "counter": ZEROS, "data": b"\0"}

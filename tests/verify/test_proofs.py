@@ -366,7 +366,14 @@ def test_a_carry_that_is_lost_once_in_many_counters_is_shown(tmp_path, add):
     body = f"mov 12(%rdi), %eax; bswap %eax; {top} {add}; or %ecx, %eax; bswap %eax; mov %eax, 12(%rdi); ret"
     (tmp_path / "f.S").write_text(f".globl f\n.type f, @function\nf: {body}\n")
     (tmp_path / "c.py").write_text(COUNTS)
-    status, said = run_prove(f"{tmp_path}/f.S:f", "--contract", "C", "--contract-file", tmp_path / "c.py")
+    file = tmp_path / "out.json"
+    more = ("--contract-file", tmp_path / "c.py", "--json", file)
+    status, said = run_prove(f"{tmp_path}/f.S:f", "--contract", "C", *more)
+    (told,) = json.loads(file.read_text())["refuted"]
+    assert (told["function"], told["shown"]["buffer"]) == ("f", "counter")
+    counter = bytes.fromhex(told["shown"]["inputs"][0]["data"])
+    after = (int.from_bytes(counter) + 1).to_bytes(16)
+    assert told["shown"]["expected"] == after.hex() != told["shown"]["got"]
     assert status == 1
     assert "counterexample: counts, AES-128" in said
     assert re.search(r"counter 0{8} 0{8} 0{8} 0{4}(ffff|00ff) ", said), said

@@ -198,6 +198,12 @@ def test_a_wrong_result_comes_with_a_call_that_shows_it():
     assert call.command.startswith("aeskit step wrong_at_33.S:wrong_at_33_xts_encrypt --contract")
 
 
+def test_a_read_too_far_comes_with_a_call_that_shows_it():
+    call = reviewed("past_tail", lengths=(16, 17)).counterexample
+    assert "a read of 16 bytes at source+16, 15 past its end" in call.text
+    assert (call.inputs[-1].data, call.expected) == ("00" * 17, "")
+
+
 def test_runs_with_other_keys_see_the_branch_as_well():
     found = reviewed("branches_on_key", lengths=(16,))
     assert any("a branch depends on the key" in detail for detail in found.line("secrets").details)

@@ -240,6 +240,13 @@ def test_the_key_is_the_longest_that_the_contract_has(tmp_path):
         (["missing.o:f", "--contract", "ecb_encrypt"], "missing.o cannot be read"),
         (["ecb_encrypt_aesni_avx", "--key", "xyz"], "key must be hexadecimal, two digits a byte, not 'xyz'"),
         (["ecb_encrypt_aesni_avx", "--bytes", "17"], "a multiple of 16"),
+        (["ecb_encrypt_aesni_avx", "--input", "00"], "input must be NAME=HEX, not '00'"),
+        (
+            ["ecb_encrypt_aesni_avx", "--input", "a=0"],
+            "input a must be hexadecimal, two digits a byte, not '0'",
+        ),
+        (["ecb_encrypt_aesni_avx", "--input", "a=00"], "ecb_encrypt has no input 'a'; it has data, old"),
+        (["cbc_encrypt_aesni_avx", "--input", "iv=00"], "iv must be 16 bytes, not 1"),
     ],
 )
 def test_bad_input_is_one_line(arguments, message):

@@ -226,7 +226,7 @@ def _run(known: Known, image: Image, name: str, wanted: Wanted, told: Told) -> N
 
 def _hardware(known: Known, image: Image, name: str, wanted: Wanted, told: Told) -> None:
     label, make, why = _engine(known)
-    wrong = proved.of(known.matrix, "result")
+    wrong = proved.of(known.matrix, "result") or proved.of(known.matrix, "memory", "abi")
     if wrong:
         _refute(known, image, name, wrong, wanted, make)
     if not wanted.on_hardware:

@@ -57,6 +57,9 @@ counter_sse:
 #endif
 	cmpq	$16, %rcx
 	jb	.Ltail
+#ifdef BUG_IN_PLACE	/* the keystream goes where the data still are, if they are in place */
+	movdqu	%xmm0, (%rdx)
+#endif
 	movdqu	(%rsi), %xmm1
 	pxor	%xmm1, %xmm0
 	movdqu	%xmm0, (%rdx)
