@@ -107,6 +107,9 @@ class Image:
             raise LoadError(f"{self.name} has several symbols called {symbol}")
         if symbol in self.symbols:
             return self.symbols[symbol]
+        if symbol in self.externals.values():
+            what = "is defined elsewhere, or chosen when the file is loaded (IFUNC): name the code itself"
+            raise LoadError(f"{self.name} only names {symbol}, which {what}")
         known = sorted(self.functions) or sorted(self.symbols)
         near = nearest(symbol, known)
         told = f"it has {near or f'{len(known):,} others' if known else 'none'}"

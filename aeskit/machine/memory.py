@@ -140,7 +140,8 @@ class Memory:
         _, near = min(gaps, key=lambda item: item[0])
         where = f"{near.name} is {near.address:#x} to {near.end - 1:#x}"
         if address >= near.end:
-            return f"{address - near.end} bytes past the end of {near.name}; {where}"
+            gap = f"{address - near.end} bytes" if address > near.end else "the first bytes"
+            return f"{gap} past the end of {near.name}; {where}"
         if address + size > near.end > address >= near.address:
             return f"{address + size - near.end} bytes past the end of {near.name}; {where}"
         return f"{near.address - address} bytes before {near.name}; {where}"

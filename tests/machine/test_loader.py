@@ -128,6 +128,16 @@ def test_an_object_of_the_compilers_own_form_says_how_to_compile_it(tmp_path):
                 load(tmp_path / "f.o")
 
 
+def test_a_function_that_the_loader_chooses_is_told_as_such(tmp_path):
+    source = tmp_path / "f.S"
+    source.write_text(".globl f, g\n.type f, @gnu_indirect_function\nf: ret\ng: jmp f\njmp h\n")
+    image = load(source)
+    for name in ("f", "h"):
+        with pytest.raises(LoadError, match=rf"f\.S only names {name}, which is .*\(IFUNC\)"):
+            image.address_of(name)
+    assert image.address_of("g")
+
+
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     changes=st.lists(

@@ -102,7 +102,7 @@ eight: .quad 5, 6
     [
         ("movdqa one(%rip), %xmm1; movdqu two(%rip), %xmm1", ""),
         ("vmovdqu one(%rip), %ymm1", r"16 bytes past the end of \.rodata\.cst16"),
-        ("lea one(%rip), %rax; movdqu 16(%rax), %xmm1", r"past the end of \.rodata\.cst16"),
+        ("lea one(%rip), %rax; movdqu 16(%rax), %xmm1", r": the first bytes past the end of \.rodata\.cst16"),
         ("movdqu eight(%rip), %xmm1", ""),
         ("movdqa eight(%rip), %xmm1", "must be a multiple of 16"),
     ],
