@@ -1,6 +1,7 @@
 """A review finds each deliberate fault of the samples, and nothing in the correct ones."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -254,6 +255,9 @@ def test_bad_input_is_refused_in_words(tmp_path):
         review(Wanted(str(SAMPLES / "library_sse.S"), functions=("nothing",)))
     with pytest.raises(ValueError, match="contract must be one of"):
         review(Wanted(str(SAMPLES / "library_sse.S"), contracts=("none",)))
+    os.mkfifo(tmp_path / "pipe.o")
+    with pytest.raises(ValueError, match="must be a regular file: it is read more than once"):
+        review(Wanted(str(tmp_path / "pipe.o")))
     broken = tmp_path / "broken.o"
     broken.write_bytes(b"no object")
     with pytest.raises(ValueError, match="must be an ELF file or assembler source"):

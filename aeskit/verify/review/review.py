@@ -86,6 +86,8 @@ class Wanted:
 
 def review(wanted: Wanted, told: Told = lambda what, done, total: None) -> Review:
     """Review a file; ValueError (MachineError is one) for one that cannot be loaded."""
+    if Path(wanted.path).exists() and not Path(wanted.path).is_file():
+        raise ValueError(f"{wanted.path} must be a regular file: it is read more than once")
     image = wanted.image()
     promises = tuple(wanted.promise(name) for name in wanted.contracts)
     chosen, skipped = _functions(image, wanted)
