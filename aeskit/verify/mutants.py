@@ -152,6 +152,6 @@ def _reason(reach: Reach, outcome: Outcome, proved: Proved) -> Reason | None:
     for level in (outcome.known, outcome.verified):
         if level and level.killed:
             return Reason(OUTSIDE, level.finding)
-    if not reach.of(outcome.mutant.address):
+    if not proved.checks and not reach.of(outcome.mutant.address):
         return Reason(UNREACHED, REASONS[UNREACHED])
     return refused(proved.refusals[0]) if proved.refusals else reason(outcome.mutant, proved.seen)

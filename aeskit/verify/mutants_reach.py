@@ -1,8 +1,9 @@
 """Which lengths and which kinds of call reach an instruction: found by running the code, not by reading it.
 
 Lengths whose runs visit the same instructions form a class; the shortest of each class is run with every key
-size and every contract of the function. Contents do not matter: code with a secret in a branch is no code of
-ours, and the proof of the unchanged function says so.
+size and every contract of the function. Secret contents do not matter: code with a secret in a branch is no
+code of ours, and the proof of the unchanged function says so. A counter, which is public, is also run where
+it carries, at the first blocks of a message and at one in eight.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from aeskit.bits import BLOCK
 from aeskit.contracts import Call, Contract
 from aeskit.machine.bochs import Emulator, EmulatorMissing, map_image
 from aeskit.machine.loader import Image
@@ -88,20 +90,25 @@ def measure(
         {n for length in lengths for promise in promises for n in promise.lengths(length, length)}
         | {length for promise in promises for length in promise.also}
     )
+
+    def visited(kind: Kind, length: int, counters: Iterable[Carry | None]) -> Visited:
+        return _visited(run, image, function, promises[kind.target], length, kind.key_size, counters)
+
     paths: dict[tuple[Kind, frozenset[int]], list[int]] = {}
+    counters: dict[tuple[Kind, frozenset[int]], tuple[Carry | None, ...]] = {}
     for length in wanted:
         base = next(kind for kind in reversed(every) if _takes(promises[kind.target], length))
-        path = run(call(image, function, promises[base.target], length, base.key_size))
+        path, needed = visited(base, length, (None, *_carries(length)))
         paths.setdefault((base, path), []).append(length)
+        counters.setdefault((base, path), needed)
         told(len(paths))
     visits = {}
-    for number, ((base, path), same) in enumerate(paths.items()):
+    for number, (key, same) in enumerate(paths.items()):
         for kind in every:
-            promise = promises[kind.target]
-            if kind == base:
-                visits[number, kind] = path
-            elif _takes(promise, same[0]):
-                visits[number, kind] = run(call(image, function, promise, same[0], kind.key_size))
+            if kind == key[0]:
+                visits[number, kind] = key[1]
+            elif _takes(promises[kind.target], same[0]):
+                visits[number, kind] = visited(kind, same[0], counters[key])[0]
     return Reach(tuple(map(tuple, paths.values())), visits, every)
 
 
@@ -112,16 +119,70 @@ def _takes(promise: Contract, length: int) -> bool:
 Run = Callable[[Prepared], frozenset[int]]
 
 
-def call(image: Image, function: str, contract: Contract, length: int, key_size: int) -> Prepared:
-    """One call with reproducible contents, in numbers."""
+Carry = tuple[bool, int, int]
+"""Whether a counter is big-endian, its low bits that are ones, and how many it is from there."""
+Visited = tuple[frozenset[int], tuple[Carry | None, ...]]
+"""Addresses, and the counters that were needed to come to them all."""
+CARRIED = (32, 64)
+"""Low bits of a counter that carry out."""
+
+
+def _carries(length: int) -> Iterator[Carry]:
+    """Counters that carry within a message, or behind its last block."""
+    blocks = -(-length // BLOCK)
+    for distance in sorted({*range(min(blocks, 8) + 1), *range(0, blocks + 1, 8), blocks}):
+        yield from ((big, bits, distance) for big in (True, False) for bits in CARRIED)
+
+
+def _visited(
+    run: Run,
+    image: Image,
+    function: str,
+    contract: Contract,
+    length: int,
+    key_size: int,
+    counters: Iterable[Carry | None],
+) -> Visited:
+    """What a call visits with any of the counters, if it has one."""
+    found: frozenset[int] = frozenset()
+    needed: list[Carry | None] = []
+    for counter in counters:
+        prepared = call(image, function, contract, length, key_size, counter)
+        if counter is not None and not prepared.call.public:
+            break
+        path = run(prepared)
+        if path - found:
+            found, needed = found | path, [*needed, counter]
+    return found, tuple(needed)
+
+
+def call(
+    image: Image,
+    function: str,
+    contract: Contract,
+    length: int,
+    key_size: int,
+    counter: Carry | None = None,
+) -> Prepared:
+    """One call with reproducible contents, in numbers; its public inputs are as the counter says."""
     draw = random.Random(length).randbytes
 
     def unknown(name: str, size: int) -> Any:
-        return np.frombuffer(draw(size), np.uint8)
+        data = draw(size)
+        if counter is not None and name in made.public:
+            data = _carrying(data, *counter)
+        return np.frombuffer(data, np.uint8)
 
     made = Call(choose("numpy"), unknown, _add, length, key_size)
     contract.setup(made)
     return Prepared(image, function, contract, made, None, [])  # type: ignore[arg-type]
+
+
+def _carrying(data: bytes, big: bool, bits: int, distance: int) -> bytes:
+    """The same with its low `bits` as many as `distance` below carrying out."""
+    order: Literal["big", "little"] = "big" if big else "little"
+    value = (int.from_bytes(data, order) | (1 << bits) - 1) - distance
+    return value.to_bytes(len(data), order)
 
 
 def _add(word: Any, number: int) -> Any:
