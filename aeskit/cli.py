@@ -288,6 +288,7 @@ def mutants(
 @click.option("--start", help="Tweak, IV or counter, 16 bytes in hexadecimal.")
 @click.option("--data", help="Hexadecimal. Sets --bytes.")
 @click.option("--input", "inputs", multiple=True, help="NAME=HEX: any other input that the contract names.")
+@click.option("--at", "places", multiple=True, help="NAME=VALUE/MODULUS: where a buffer lies, as in 3/16.")
 @click.option("--in-place", is_flag=True, help="Source and destination are one buffer.")
 @click.option(
     "--engine", type=click.Choice(["lanes", "silicon", "emulator"]), default="lanes", show_default=True

@@ -35,9 +35,13 @@ class Buffer:
     moves: bool = False
     """Source and destination: what follows a message's first part lies further on in them."""
 
-    def place(self, number: int) -> int:
-        """Where buffer `number` lies behind a multiple of 64: no better aligned than it must be."""
-        return BLOCK if self.aligned else ODD + BLOCK * number
+    def place(self, number: int, low: tuple[int, int] = (0, 0)) -> int:
+        """Where buffer `number` lies behind a multiple of 64: no better aligned than it must be.
+
+        `low` are low bits of its address that are fixed, below 64, as (mask, value).
+        """
+        at, (mask, value) = BLOCK if self.aligned else ODD + BLOCK * number, low
+        return at + (value + mask + 1 - at) % (2 * mask + 2) if mask else at
 
 
 @dataclass(frozen=True)

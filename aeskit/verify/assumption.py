@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -135,5 +135,10 @@ class Choices:
 
 def placed(call: Call) -> str:
     """Where the buffers lie whose addresses the code has asked about, for the end of a finding."""
-    places = [f"{name} at {value} modulo {mask + 1}" for name, (mask, value) in call.alignments.items()]
-    return f", with {' and '.join(places)}" if places else ""
+    return placed_at((name, *low) for name, low in call.alignments.items())
+
+
+def placed_at(places: Iterable[tuple[str, int, int]]) -> str:
+    """The same of low bits of addresses, as (name, mask, value)."""
+    told = [f"{name} at {value} modulo {mask + 1}" for name, mask, value in places]
+    return f", with {' and '.join(told)}" if told else ""

@@ -58,6 +58,12 @@ class Given:
     in_place: bool = False
     inputs: tuple[tuple[str, bytes], ...] = ()
     """Any other input by its name in the contract."""
+    places: tuple[tuple[str, int, int], ...] = ()
+    """Low bits of buffers' addresses, as (name, mask, value), the mask below 64."""
+
+    def low(self, buffer: str) -> tuple[int, int]:
+        """What is fixed of a buffer's address, as (mask, value)."""
+        return next(((mask, value) for name, mask, value in self.places if name == buffer), (0, 0))
 
 
 @dataclass
@@ -166,7 +172,8 @@ class Prepared:
         """Set memory and registers as the function finds them, `poison` over its 32-bit arguments."""
         regions, self.regions = [], []
         for number, buffer in enumerate(self.call.buffers):
-            address = FIRST_BUFFER + BUFFER_STEP * number + buffer.place(number)
+            low = self.inputs.given.low(buffer.name)
+            address = FIRST_BUFFER + BUFFER_STEP * number + buffer.place(number, low)
             self.addresses[id(buffer)] = address
             if len(buffer.data):
                 rights = "rw" if buffer.writable else "r"
@@ -237,6 +244,7 @@ def prepare(
     contract.setup(call)
     _check_named(contract, given, inputs)
     _check_assumed(call)
+    _check_places(contract, given, call)
     blocks, others = _given_steps(contract, inputs, heard.steps)
     model = [*inputs.steps, *blocks, *heard.steps, *others]
     kept = [_of_block(step) for step in model if not all(_INNER.search(name) for name in step.values)]
@@ -285,6 +293,15 @@ def _check_named(contract: Contract, given: Given, inputs: Inputs) -> None:
         if name not in inputs.used:
             known = ", ".join(name for name in inputs.used if not _ROUND_KEY.fullmatch(name)) or "none"
             raise ValueError(f"{contract.name} has no input {name!r:.40}; it has {known}")
+
+
+def _check_places(contract: Contract, given: Given, call: Call) -> None:
+    buffers = {buffer.name: buffer for buffer in call.buffers}
+    for name, mask, low in given.places:
+        if name not in buffers:
+            raise ValueError(f"{contract.name} has no buffer {name!r:.40}; it has {', '.join(buffers)}")
+        if buffers[name].aligned and low % BLOCK:
+            raise ValueError(f"{name} must lie at a multiple of {BLOCK}, not at {low} modulo {mask + 1}")
 
 
 def _check_assumed(call: Call) -> None:

@@ -284,13 +284,11 @@ class Prover:
         self.pointers.aligned.clear()
         self.pointers.buffers.clear()
         for number, buffer in enumerate(call.buffers):
-            address = FIRST_BUFFER + BUFFER_STEP * number + buffer.place(number)
-            mask, low = call.alignments.get(buffer.name, (0, 0))
-            if mask:  # and no better aligned than that
-                address += (low + mask + 1 - address) % (2 * mask + 2)
+            low = call.alignments.get(buffer.name, (0, 0))
+            address = FIRST_BUFFER + BUFFER_STEP * number + buffer.place(number, low)
             address += shift * buffer.moves
             addresses[id(buffer)] = address
-            self.pointers.aligned[number] = buffer.name, mask
+            self.pointers.aligned[number] = buffer.name, low[0]
             if len(buffer.data):
                 rights = "rw" if buffer.writable else "r"
                 regions.append(Region(buffer.name, address, buffer.data.copy(), rights))

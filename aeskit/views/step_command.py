@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 
@@ -21,6 +22,7 @@ def run(
     start: str | None,
     data: str | None,
     inputs: tuple[str, ...],
+    places: tuple[str, ...],
     in_place: bool,
     engine: str,
     text: bool,
@@ -40,6 +42,7 @@ def run(
         _hex("start", start),
         in_place,
         tuple(_named(text) for text in inputs),
+        tuple(_place(text) for text in places),
     )
     made = trace(target, contract, given, engine, contract_file, include=include, define=define)
     if json_file:
@@ -71,6 +74,15 @@ def _hex(name: str, text: str | None) -> bytes | None:
         return bytes.fromhex(text)
     except ValueError:
         raise ValueError(f"{name} must be hexadecimal, two digits a byte, not {text!r:.40}") from None
+
+
+def _place(text: str) -> tuple[str, int, int]:
+    """``NAME=VALUE/MODULUS`` as name, mask and value."""
+    match = re.fullmatch(r"(.+)=(\d{1,2})/(2|4|8|16|32|64)", text)
+    if not match or int(match[2]) >= int(match[3]):
+        must = "NAME=VALUE/MODULUS, a modulus of 2, 4, 8 to 64 and less than that"
+        raise ValueError(f"at must be {must}, not {text!r:.40}")
+    return match[1], int(match[3]) - 1, int(match[2])
 
 
 def _named(text: str) -> tuple[str, bytes]:

@@ -3,7 +3,9 @@
 import re
 
 import pytest
+from click.testing import CliRunner
 
+from aeskit.cli import main
 from aeskit.contracts import Contract
 from aeskit.machine.loader import load
 from aeskit.verify.proof import Prover
@@ -120,3 +122,49 @@ def test_how_far_apart_long_buffers_lie_says_nothing_of_short_ones(tmp_path):
     prover = Prover(load(path), limit=2000)
     assert prover.prove("f", MESSAGE, 128, 16).findings == ()
     assert prover.prove("f", MESSAGE, 16, 16).findings != ()
+
+
+def at_three(folder):
+    """ECB with a round too few where the destination lies at 3 modulo 8; the contract's keys of 128 bits."""
+    path = folder / "three.S"
+    rounds = "".join(f"movups {16 * n}(%rdi), %xmm1\naesenc %xmm1, %xmm0\n" for n in range(1, 9))
+    path.write_text(
+        ".globl f\n.type f, @function\nf: movups (%rsi), %xmm0\nmovups (%rdi), %xmm1\npxor %xmm1, %xmm0\n"
+        f"{rounds}mov %edx, %eax\nand $7, %eax\ncmp $3, %eax\nje 1f\nmovups 144(%rdi), %xmm1\n"
+        "aesenc %xmm1, %xmm0\n1: movups 160(%rdi), %xmm1\naesenclast %xmm1, %xmm0\nmovups %xmm0, (%rdx)\n"
+        "ret\n.size f, .-f\n"
+    )
+    return path
+
+
+def test_the_counterexample_lies_where_the_code_is_wrong(tmp_path):
+    target, layout = f"{at_three(tmp_path)}:f", "with destination at 3 modulo 8"
+    asked = ["--contract", "ecb_encrypt", "--key-bits", "128"]
+    told = CliRunner().invoke(
+        main, ["prove", target, *asked, "--lengths", "16", "--workers", "1", "--no-cache"]
+    )
+    said = " ".join(told.output.split())
+    assert told.exit_code == 1
+    assert f"ecb_encrypt, AES-128, 16 bytes, {layout}: destination: block 0 byte 0 is" in said
+    assert "--at destination=3/8" in said
+    for place, status in (("3/8", 1), ("11/16", 1), ("4/8", 0), ("0/16", 0)):
+        done = CliRunner().invoke(
+            main, ["step", target, *asked, "--bytes", "16", "--at", f"destination={place}"]
+        )
+        assert done.exit_code == status, (place, done.output)
+
+
+@pytest.mark.parametrize(
+    ("place", "must"),
+    [
+        ("destination=8/8", "at must be NAME=VALUE/MODULUS"),
+        ("destination=1/3", "at must be NAME=VALUE/MODULUS"),
+        ("target=1/8", "ecb_encrypt has no buffer 'target'; it has source, destination, key"),
+        ("key=8/16", "key must lie at a multiple of 16, not at 8 modulo 16"),
+    ],
+)
+def test_a_place_that_no_buffer_can_have_is_refused(tmp_path, place, must):
+    asked = ["step", f"{at_three(tmp_path)}:f", "--contract", "ecb_encrypt", "--bytes", "16", "--at", place]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == 2
+    assert must in " ".join(done.output.split())

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from aeskit.contracts import Contract
+from aeskit.contracts import Buffer, Contract
 from aeskit.machine import events
 from aeskit.machine.errors import MachineError, NotDefined, UnknownInstruction
 from aeskit.machine.loader import Image
 from aeskit.machine.silicon import Silicon
 from aeskit.verify import tries
+from aeskit.verify.assumption import placed_at
 from aeskit.verify.calls import Given, Prepared, prepare
 from aeskit.verify.failing_case import failing_case, hints
 from aeskit.verify.judge import Failure, Judge, Spent, limit
@@ -148,7 +149,9 @@ def search(
     base = Given(cell.length, cell.key_bits // 8, in_place=cell.in_place)
     first = prepare(image, target.function, contract, base, quiet=True)
     drawn, letters = tries.values(first), first.inputs.letters
-    named = hints(*_case(image, target.function, contract, cell), drawn)
+    prover, case = _case(image, target.function, contract, cell)
+    base = replace(base, places=_places(case, first))
+    named = hints(prover, case, drawn)
     constants = tries.constants_of(code.read(image, target.function).instructions.values())
     native = make is Silicon and not image.externals  # what is not there would be a fault on this CPU
     with Judge(image, BUDGET) as judge:
@@ -177,6 +180,12 @@ def _case(image: Image, function: str, contract: Contract, cell: Cell) -> tuple[
     return prover, failing_case(prover, proof, contract)
 
 
+def _places(case: Any, call: Prepared) -> tuple[tuple[str, int, int], ...]:
+    """Where the case that fails has its buffers, as far as the code has asked."""
+    fixed = case.alignments(call.call) if case else {}
+    return tuple((name, *low) for name, low in fixed.items())
+
+
 def _here(state: _Search, some: Values) -> Failure | None:
     """What is wrong on this CPU, which from then on makes the calls if something is."""
     state.native = True
@@ -197,7 +206,7 @@ def _made(state: _Search, some: Values, found: Failure, make: Any) -> Counterexa
     at = next((n for n, (must, held) in enumerate(pairs) if must != held), 0)
     return Counterexample(
         function=state.target.function,
-        call=title(contract, given.length, given.key_size, given.in_place),
+        call=title(contract, given.length, given.key_size, given.in_place) + placed_at(given.places),
         text=found.text,
         engine=_confirmed(state, some, make),
         command=_command(state, some),
@@ -222,12 +231,18 @@ def _confirmed(state: _Search, some: Values, make: Any) -> str:
         return "so it is on this CPU"
     if make is None:
         return "so it is in the lane machine"
-    for layout in (hardware.Layout("as it is", lambda buffer, start: start + 64), *hardware.LAYOUTS[:2]):
+    as_it_is = hardware.Layout("as it is", partial(_at, state.base))
+    for layout in (as_it_is, *hardware.LAYOUTS[:2]):
         out = hardware.Hardware()
         hardware.beside(out, replace(state.prepared(some)), layout, make, limit(state.base.length))
         if out.findings:
             return f"so it is {'on this CPU' if make is Silicon else 'in the emulator'}"
     return f"it is not so {'on this CPU' if make is Silicon else 'in the emulator'}"
+
+
+def _at(given: Given, buffer: Buffer, start: int) -> int:
+    low = given.low(buffer.name)
+    return start + (buffer.place(0, low) if low[0] else 64)
 
 
 def _command(state: _Search, some: Values) -> str:
@@ -240,6 +255,8 @@ def _command(state: _Search, some: Values) -> str:
         words += ["--key", given.key.hex()]
     elif len(state.contract.key_sizes) > 1:
         words += ["--key-bits", str(8 * given.key_size)]
+    for name, mask, low in given.places:
+        words += ["--at", f"{name}={low}/{mask + 1}"]
     words += ["--start", given.start.hex()] if given.start is not None else []
     words += [word for name, data in given.inputs for word in ("--input", f"{name}={data.hex()}")]
     if given.data is not None:
