@@ -48,7 +48,9 @@ class Entries:
             raise self._choose(low)
         at = FIRST + APART * number
         there = set(map(id, memory.regions))
-        for region in [r for r in memory.regions if r.constant and r.permissions == "r" and r.fill is None]:
+        made = set(map(id, self._views.values()))
+        tables = [r for r in memory.regions if r.constant and r.permissions == "r" and id(r) not in made]
+        for region in tables:
             view = self._views.get((base, id(region)))
             if view is None:
                 view = self._views[base, id(region)] = self._view(region, low, at)
@@ -64,8 +66,7 @@ class Entries:
 
     def _view(self, region: Region, low: Low, at: int) -> Region:
         first, last = min(low.values), max(low.values)
-        known = max(region.data.tolist(), default=0) < CONSTANTS  # the same in every run may be unknown
-        size = max(len(region.data) - (last - first), 0) if known else 0
+        size = max(len(region.data) - (last - first), 0)
         data = np.full(size, UNREAD, np.int64)
         view = Region(f"{region.name} at an index", at + region.address - first, data, "r", constant=True)
         view.fill = partial(self._fill, region, view, low, first)
@@ -77,10 +78,13 @@ class Entries:
         if (ids[start : start + size] < UNREAD).all():
             return
         starts = [start + value - first for value in low.values]
-        if any(self._of_address(region, at, size) for at in starts):
+        if region.fill is not None:
+            for at in starts:
+                region.fill(at, size)
+        rows = np.array([region.data[at : at + size] for at in starts])
+        if (rows >= CONSTANTS).any() or any(self._of_address(region, at, size) for at in starts):
             raise self._choose(low)
-        rows = np.array([region.data[at : at + size] for at in starts]).astype(np.uint8)
-        tables = np.ascontiguousarray(rows.T)
+        tables = np.ascontiguousarray(rows.T.astype(np.uint8))
         ids[start : start + size] = indices.function(self.domain.expressions, low.coordinates, tables)
 
     def _of_address(self, region: Region, start: int, size: int) -> bool:

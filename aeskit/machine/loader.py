@@ -87,6 +87,8 @@ class Image:
     """Addresses that stand for symbols which this file does not define, or leaves to the loader to choose."""
     outside: dict[str, int] = field(default_factory=dict)
     """The same by name."""
+    addresses: list[tuple[int, int]] = field(default_factory=list)
+    """Where it holds an address, and in how many bytes: a linker or the loader writes them."""
     linked: bool = False
     """Whether its sections lie as they do here wherever it is loaded; else a linker decides on that."""
     stand_ins: set[str] = field(default_factory=set)

@@ -192,6 +192,7 @@ class _Got:
         data = bytearray(b"".join((value % (1 << 64)).to_bytes(8, "little") for value in self.places))
         if data:
             self.image.sections.append(Section(".got", self.address, data, "r"))
+            self.image.addresses += [(self.address + at, 8) for at in range(0, len(data), 8)]
 
 
 def _apply(target: Section, entry: e.Relocation, symbol: _Symbol, got: _Got) -> None:
@@ -202,6 +203,7 @@ def _apply(target: Section, entry: e.Relocation, symbol: _Symbol, got: _Got) -> 
         _store(target, offset, symbol.plus(addend, size) - place, size, signed=True)
     elif kind in _ABSOLUTE:
         _store(target, offset, symbol.plus(addend), _ABSOLUTE[kind], signed=kind == _32S)
+        got.image.addresses.append((place, _ABSOLUTE[kind]))
     elif kind in _THROUGH_GOT:
         _store(target, offset, got.slot(symbol.plus(0)) + addend - place, 4, signed=True)
     elif kind != _NONE:
@@ -223,6 +225,7 @@ def _apply_dynamic(image: Image, entry: e.Relocation, values: list[_Symbol], bas
     else:
         raise LoadError(f"relocation type {entry.type} at {target.name}+{offset:#x} is not known")
     _store(target, offset, value, 8, signed=False)
+    image.addresses.append((base + entry.offset, 8))
 
 
 def _apply_relative(image: Image, offset: int, base: int) -> None:
@@ -230,6 +233,7 @@ def _apply_relative(image: Image, offset: int, base: int) -> None:
     if target:
         value = int.from_bytes(target.data[at : at + 8], "little")
         _store(target, at, base + value, 8, signed=False)
+        image.addresses.append((base + offset, 8))
 
 
 def _found(image: Image, address: int) -> tuple[Section | None, int]:

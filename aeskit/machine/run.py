@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aeskit.machine import decode as d
-from aeskit.machine import stand_ins
+from aeskit.machine import stand_ins, stored
 from aeskit.machine.bind import bind
 from aeskit.machine.errors import MachineError, MemoryFault, StepLimit
 from aeskit.machine.loader import Image
@@ -18,6 +18,9 @@ from aeskit.machine.memory import Bytes, Memory, Region
 from aeskit.machine.numbers import Numbers
 from aeskit.machine.state import Registers, State
 from aeskit.machine.stretches import Stretches
+
+if TYPE_CHECKING:
+    from aeskit.machine.pointers import Pointers
 
 RETURN = 0x7FFF_FFFF_0000
 """The address that a function returns to: nothing lies there, and reaching it ends the run."""
@@ -82,7 +85,7 @@ class Machine:
     def reset(self, regions: list[Region], stack: Bytes | None = None) -> None:
         """Forget the run: the image and `regions` are the memory, registers are 0. Bound code is kept."""
         for section, region in zip(self.image.sections, self._sections, strict=True):
-            if "w" in section.permissions:
+            if "w" in region.permissions:
                 region.data[...] = self.domain.array(section.data)
         self.memory.replace([*self._sections, self.stack, *regions])
         self.stack.data[...] = 0 if stack is None else stack
@@ -109,7 +112,7 @@ class Machine:
             if "w" not in section.permissions:
                 continue
             if RELOCATED.fullmatch(section.name):
-                region.permissions = "r"
+                region.permissions, region.constant = "r", True
                 continue
             text = f"{section.name} is writable: what earlier calls left in it is not known"
             region.refuse = partial(_always, text)
@@ -129,6 +132,10 @@ class Machine:
             return ""
 
         self.stack.refuse = refuse
+
+    def hide_addresses(self, pointers: Pointers) -> None:
+        """From now on an address that the image's constants hold is known as a whole alone."""
+        stored.hide(self.image, self._sections, pointers)
 
     @property
     def proving(self) -> bool:

@@ -116,6 +116,7 @@ class Prover:
         self.model = SymbolicModel(self.domain)
         inputs = self.domain.expressions.inputs
         self.machine.refuse_state(lambda n, size: inputs(f"the stack that rsp has left, {n}", size))
+        self.machine.hide_addresses(self.pointers)
         for region in self.machine.memory.regions:
             if region.name == PROTECTOR:
                 region.data[...] = inputs(PROTECTOR, len(region.data))

@@ -47,7 +47,8 @@ def code(image: Image) -> str:
         )
         digest.update(section.data)
     names = [sorted(names.items()) for names in (image.symbols, image.labels, image.functions)]
-    digest.update(json.dumps([*names, sorted(image.externals.items())]).encode())
+    more = [sorted(image.externals.items()), image.linked, sorted(image.addresses)]
+    digest.update(json.dumps([*names, *more]).encode())
     return digest.hexdigest()
 
 

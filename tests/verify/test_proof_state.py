@@ -153,6 +153,12 @@ def test_code_in_a_writable_section_is_refused(tmp_path):
         "mov %rsp, %rax; mov %rsp, %rdx; and $-64, %rdx; sub %rdx, %rax; test $32, %al; jz 1f; nop; 1:",
         "mov (%rsp), %rax; shr $47, %rax; jz 1f; nop; 1:",
         "mov elsewhere@GOTPCREL(%rip), %rax; test %rax, %rax; jz 1f; nop; 1: .weak elsewhere",
+        # an address that the file holds
+        "testb $16, 1+pointer(%rip); jz 1f; nop; 1:",
+        "mov 1+pointer(%rip), %ax; test $16, %al; jz 1f; nop; 1:",
+        "movq pointer(%rip), %xmm1; pextrb $1, %xmm1, %eax; test $16, %al; jz 1f; nop; 1:",
+        "mov here(%rip), %eax; test $16, %ah; jz 1f; nop; 1: .section .rodata; here: .quad f, f, f; .text",
+        "mov elsewhere@GOTPCREL(%rip), %eax; test $16, %ah; jz 1f; nop; 1:",
         # a linker decides how far apart sections lie
         "lea constant(%rip), %rax; lea f(%rip), %rdx; cmp %rdx, %rax; ja 1f; nop; 1:",
         "lea constant(%rip), %rax; lea f(%rip), %rdx; sub %rdx, %rax; test $64, %al; jz 1f; nop; 1:",
@@ -188,6 +194,8 @@ def test_code_that_looks_at_the_bits_of_an_address_is_refused(tmp_path, body):
         "lea 1f(%rip), %rax; lea 2f-1f(%rax), %rax; jmp *%rax; 1: ud2; 2:",
         "call 1f; 1: pop %rax",
         "push (%rsp); pop %rax; push %rax; lea 8(%rsp), %rsp",
+        "mov pointer(%rip), %rax; movzbl (%rax), %eax",
+        "movq pointer(%rip), %xmm1; movq %xmm1, %rax; lea f(%rip), %rdx; cmp %rax, %rdx; je 1f; ud2; 1:",
     ],
 )
 def test_an_address_may_be_moved_added_to_and_compared(tmp_path, body):
