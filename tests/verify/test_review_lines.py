@@ -68,7 +68,7 @@ def test_a_function_that_does_not_return_is_told_after_one_call_of_each_kind(tmp
 
 def test_the_nearest_contract_is_told_as_such(monkeypatch, tmp_path):
     parts = {"ctr": 0.5, "ecb_encrypt": 0.25}
-    monkeypatch.setattr(guess, "score", lambda image, symbol, contract: parts.get(contract.name, 0.0))
+    monkeypatch.setattr(guess, "score", lambda image, symbol, contract, key: parts.get(contract.name, 0.0))
     found = written(tmp_path, "ret", (), key_sizes=(16,))
     assert [promise.name for promise in found.promises] == ["ctr"]
     assert (found.guessed, found.fits) == (True, False)
@@ -93,6 +93,23 @@ def test_runs_go_on_to_where_none_has_been(tmp_path):
     assert not any("never ran" in detail for detail in found.line("size").details)
     found = written(tmp_path, "cmp $1023, %rcx; jne 1f; nop; 1: ret", ("ecb_encrypt",), recorded=(16,))
     assert any("1 instruction never ran" in detail for detail in found.line("size").details)
+
+
+AES128 = """movdqu (%rsi), %xmm0
+ pxor (%rdi), %xmm0
+ {rounds}
+ aesenclast 160(%rdi), %xmm0
+ movdqu %xmm0, (%rsi)
+ ret"""
+
+
+def test_code_for_aes_128_alone_is_held_against_nothing_else(tmp_path):
+    rounds = "\n ".join(f"aesenc {16 * n}(%rdi), %xmm0" for n in range(1, 10))
+    found = written(tmp_path, AES128.format(rounds=rounds), (), key_sizes=(16, 24, 32), on_hardware=())
+    assert [promise.name for promise in found.promises] == ["xts_iv"]
+    assert "with a 128-bit key, not with 256 bits: other key sizes are not asked" in found.chosen
+    assert [(cell.key_bits, cell.proved) for cell in found.matrix] == [(128, True)]
+    assert found.failed == []
 
 
 def test_features_are_known_by_their_common_names():

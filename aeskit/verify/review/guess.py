@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aeskit import contracts
 from aeskit.contracts import ANY, Call, Contract, UInt32
@@ -16,7 +16,8 @@ from aeskit.verify.calls import Given, Prepared, prepare
 LENGTHS = (64, 16, 80)
 STEPS = 8_000
 """More than any function of ours needs for the longest of LENGTHS."""
-KEY = 32
+KEYS = (32, 16)
+"""Bytes of a key: code for AES-128 alone is told apart where the longest gives nothing right."""
 
 
 @dataclass(frozen=True)
@@ -36,27 +37,41 @@ def guess(image: Image, symbol: str) -> Guess:
     own = contracts.of(symbol)
     if own:
         return Guess(tuple(own), "the name of one of our own functions", certain=True)
-    scores = {contract: score(image, symbol, contract) for contract in _likely(symbol)}
-    right = [contract for contract, part in scores.items() if part == 1]
-    if right:
-        return _fitting(symbol, right)
-    contract, part = max(scores.items(), key=lambda item: item[1], default=(None, 0.0))
-    if contract is not None and part > 0:
-        told = f"no contract fits: of all it comes nearest to this one, with {100 * part:.0f} % of the bytes"
-        return Guess((contract,), told, fits=False)
-    return Guess((), "with no contract that is known it gives a right block")
+    likely = _likely(symbol)
+    nearest: tuple[float, Contract | None] = (0.0, None)
+    for key in KEYS:
+        scores = {contract: score(image, symbol, contract, key) for contract in likely}
+        right = [contract for contract, part in scores.items() if part == 1]
+        if right:
+            return _fitting(symbol, right, key)
+        contract, part = max(scores.items(), key=lambda item: item[1], default=(None, 0.0))
+        if contract is not None and part > nearest[0]:
+            nearest = part, _for_keys(contract, key)
+    if nearest[1] is None:
+        return Guess((), "with no contract that is known it gives a right block")
+    told = (
+        f"no contract fits: of all it comes nearest to this one, with {100 * nearest[0]:.0f} % of the bytes"
+    )
+    return Guess((nearest[1],), told, fits=False)
 
 
-def _fitting(symbol: str, right: Sequence[Contract]) -> Guess:
+def _for_keys(contract: Contract, key: int) -> Contract:
+    """The contract; where it was met by AES-128 alone for that."""
+    return contract if key == KEYS[0] else replace(contract, key_sizes=(key,))
+
+
+def _fitting(symbol: str, right: Sequence[Contract], key: int) -> Guess:
     """Of contracts that fit, those by whose words the symbol goes; all that differ in a flag alone."""
     words = _words_fit(symbol, right)
     first, *others = words or right
     family = [c for c in others if _has_flag(first) and _has_flag(c) and _family(c) == _family(first)]
     lengths = ", ".join(str(n) for n in sorted(LENGTHS) if n in first.lengths(n, n))
     at = f" at {lengths} bytes" if first.has_length else ""
-    reason = f"{'its name fits, and ' if words else ''}it gives the right bytes{at} with a {8 * KEY}-bit key"
+    reason = f"{'its name fits, and ' if words else ''}it gives the right bytes{at} with a {8 * key}-bit key"
+    reason += "" if key == KEYS[0] else f", not with {8 * KEYS[0]} bits: other key sizes are not asked"
     rest = [c.name for c in right if c is not first and c not in family]
-    return Guess((first, *family), f"{reason}; so it does with {', '.join(rest)}" if rest else reason)
+    kept = tuple(_for_keys(contract, key) for contract in (first, *family))
+    return Guess(kept, f"{reason}; so it does with {', '.join(rest)}" if rest else reason)
 
 
 def _family(contract: Contract) -> list[str]:
@@ -66,7 +81,7 @@ def _family(contract: Contract) -> list[str]:
 
 def _has_flag(contract: Contract) -> bool:
     """Whether it has a 32-bit argument beside keys and data: its forms are contracts of their own."""
-    call = Call(choose("plain"), lambda name, size: bytes(size), lambda word, number: word, 64, KEY)
+    call = Call(choose("plain"), lambda name, size: bytes(size), lambda word, number: word, 64, KEYS[0])
     contract.setup(call)
     return contract.has_length and any(isinstance(value, UInt32) for value in call.registers)
 
@@ -88,14 +103,14 @@ def _words_fit(symbol: str, found: Sequence[Contract]) -> list[Contract]:
     return [contract for contract in found if contract.name.split("_")[0] in symbol.lower()]
 
 
-def score(image: Image, symbol: str, contract: Contract) -> float:
+def score(image: Image, symbol: str, contract: Contract, key: int = KEYS[0]) -> float:
     """The part of the bytes that are right after runs with it; 1 for all, 0 where it faults at once."""
-    if KEY not in contract.key_sizes:
+    if key not in contract.key_sizes:
         return 0.0
     lengths = [n for n in LENGTHS if n in contract.lengths(n, n)] if contract.has_length else [0]
     parts, machine = [], Machine(image)
     for length in lengths:
-        prepared = prepare(image, symbol, contract, Given(length, KEY))
+        prepared = prepare(image, symbol, contract, Given(length, key))
         prepared.load(machine, poison=0)
         parts.append(_part(prepared, machine))
         if not parts[-1]:
