@@ -176,10 +176,19 @@ class Prover:
             cases, steps = cases + 1, steps + self.machine.steps
             proof = replace(proof, stand_ins=tuple(sorted(self.machine.stood_in)))
             if findings:
-                told = tuple(f"{finding}{placed(call)}" for finding in findings)
+                where = placed(call) or self._distances(assumption)
+                told = tuple(f"{finding}{where}" for finding in findings)
                 found = replace(proof, cases=cases, steps=steps, findings=told)
                 return replace(found, refused=type(self._stopped) in (OutsideDomain, UnknownInstruction))
         return replace(proof, cases=cases, steps=steps, findings=() if cases else (impossible,))
+
+    def _distances(self, assumption: Assumption) -> str:
+        """For the end of a finding: that the case is one of how far apart buffers lie."""
+        words = [word for word, _ in assumption.intervals if isinstance(word[0], int)]
+        counters = self.domain.counters
+        if not any(counters.names(word) & (counters.layout | {LAYOUT}) for word in words):
+            return ""
+        return ", for one answer to how far apart two buffers lie, which the code asks"
 
     def _case(self, function: str, call: Call, head: Head | None) -> list[str]:
         self.place(call)
