@@ -145,8 +145,9 @@ class _Search:
             self.seen[step, place] = known
             found, ways = self._found(step, source, must)
             if found is not None:
+                clear = source.plain and not doubtful and place.name[1:3] == "mm"
                 doubtful = (*doubtful, found)
-                if found.name or (source.plain and len(doubtful) == 1) or self._ends(step, place, must):
+                if found.name or clear or self._ends(step, source, must):
                     yield from doubtful
                     doubtful = ()
             ahead += [(step, *one, doubtful) for one in ways]
@@ -161,11 +162,19 @@ class _Search:
         if not ways and not must.whole() and (ways := self._blamed(step, place, must)):
             called, whole = "", must  # the rest of the value comes in later
         data = (whole.data & whole.known | as_array(source.data) & ~whole.known).tobytes()
-        return Wrong(step, place.name, place.at // LANE, called or self._halves(whole), data), ways
+        called = called or (self._halves(whole) if ways else "")
+        return Wrong(step, place.name, place.at // LANE, called, data), ways
 
-    def _ends(self, step: int, place: Place, must: Must) -> bool:
-        """Whether nothing that a step read explains what it left: it is wrong itself, or its constant is."""
-        return not self.held.ways(step, place, must).sources
+    def _ends(self, step: int, source: Source, must: Must) -> bool:
+        """Whether nothing that a step read explains what it left: it is wrong itself, or its constant is.
+
+        A zero may only be what stood there before an instruction that is missing, and a number that no
+        immediate holds was never meant to be a constant.
+        """
+        if not must.whole() or not any(source.data) or self.held.ways(step, source.place, must).sources:
+            return False
+        high = must.data[4:].tobytes()
+        return len(must.data) == LANE or high in (bytes(4), b"\xff" * 4)
 
     def _stored(self, before: int, source: Source, must: Must) -> Iterator[tuple[int, Source, Must]]:
         """What was stored where a step then read: each store by itself that a byte of it comes from."""
@@ -199,15 +208,15 @@ class _Search:
         if not source.register or not name:
             return False
         step = self.held.writer(source.place, before)
-        if step < 0:
+        if step < 0 or (self._half(source.data) and not self.names.double(source.data[:8])):
             return True
-        called, must = self._completed(must)
+        called, whole = self._completed(must)
         loaded = [(at, data) for kind, at, data in self.run.events[step].accesses if kind == "r"]
         if loaded:
-            return self._right_load(step, *loaded[0], must)
-        if not called or called.split(".")[0] == name.split(".")[0] or must.data.tobytes() in self.lanes:
+            return self._right_load(step, *loaded[0], whole)
+        if not called or called.split(".")[0] == name.split(".")[0] or whole.data.tobytes() in self.lanes:
             return True
-        return not self._blamed(step, source.place, must)
+        return not any(self._blamed(step, source.place, one) for one in (whole, must))
 
     def _right_load(self, step: int, address: int, data: bytes, must: Must) -> bool:
         """Whether a buffer's own bytes were loaded, and what must have been is in none of them."""
@@ -228,8 +237,12 @@ class _Search:
         return re.escape(bytes([byte])) if known == 0xFF else b"."
 
     def _name(self, data: bytes) -> str:
-        """Of a lane, or of a half of one in a general register."""
-        return self.names.name(data) if len(data) == LANE else self.names.half(data)
+        """Of a lane, or of a half of one."""
+        return (self.names.name(data) if len(data) == LANE else "") or self._half(data)
+
+    def _half(self, data: bytes) -> str:
+        """The name of a half in a general register, or in a lane beside zeros."""
+        return self.names.half(data[:8]) if len(data) >= 8 and not any(data[8:]) else ""
 
     def _completed(self, must: Must) -> tuple[str, Must]:
         """Its name, and all of its bytes where the model has one value that fits those known."""

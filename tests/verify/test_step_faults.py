@@ -121,12 +121,13 @@ CARRIES, KEPT = bytes.fromhex("48f6d03925462e853abfbfb4e6c5e2f1"), bytes(16)
 @pytest.mark.parametrize(
     ("old", "new", "text", "place", "must"),
     [
-        ("movl\t$0x87, %r11d", "xorl\t%r11d, %r11d", "xor %r11d,%r11d", "r11", lambda t: word(0x87)),
+        ("movl\t$0x87, %r11d", "movl\t$0x86, %r11d", "mov $0x86,%r11d", "r11", lambda t: word(0x87)),
+        ("movl\t$0x87, %r11d", "xorl\t%r11d, %r11d", "xor %rbx,%r8", "r8", lambda t: doubled(t)[:8]),
         ("adcq\t%r9, %r9", "addq\t%r9, %r9", "add %r9,%r9", "r9", lambda t: doubled(t)[8:]),
         ("addq\t%r8, %r8", "shlq\t$2, %r8", "shl $2,%r8", "r8", lambda t: word(2 * low(t))),
-        ("psrldq\t$8, %xmm0", "psrldq\t$7, %xmm0", "psrldq $7,%xmm0", "xmm0[0]", lambda t: t[8:]),
-        ("movq\t%r8, %xmm2", "movq\t%r9, %xmm2", "movq %r9,%xmm2", "xmm2[0]", lambda t: t[:8]),
-        ("movq\t%r9, %xmm3", "movq\t%r8, %xmm3", "movq %r8,%xmm3", "xmm3[0]", lambda t: t[8:]),
+        ("psrldq\t$8, %xmm0", "psrldq\t$9, %xmm0", "psrldq $9,%xmm0", "xmm0[0]", lambda t: t[8:]),
+        ("movq\t%r8, %xmm2", "movq\t%r9, %xmm2", "punpcklqdq %xmm3,%xmm2", "xmm2[0]", lambda t: t),
+        ("movq\t%r9, %xmm3", "movq\t%r8, %xmm3", "punpcklqdq %xmm3,%xmm2", "xmm2[0]", lambda t: t),
     ],
 )  # fmt: skip
 def test_a_fault_in_scalar_tweak_arithmetic_is_found_where_it_stands(tmp_path, old, new, text, place, must):
@@ -151,21 +152,17 @@ def low(block):
     return int.from_bytes(block[:8], "little")
 
 
-def test_a_byte_of_the_tail_taken_from_the_wrong_place_is_found_at_its_load(tmp_path):
+def test_a_byte_of_the_tail_blames_no_load(tmp_path):
+    """One byte tells too little: what was loaded may be right, and the address or the store wrong."""
     sample = (SAMPLES / "library_sse.inc").read_text()
     head = "#define NAME sibling\n#define NAME_BLOCK sibling_block\n"
     wrong = sample.replace("movb\t\\n - 17(%rsi), %bl", "movb\t\\n - 16(%rsi), %bl")
+    assert wrong != sample
     (tmp_path / "sibling.S").write_text(head + wrong)
-    key, data = bytes(range(64)), bytes(range(39))
-    given = Given(39, key=key, data=data, start=KEPT)
+    given = Given(39, key=bytes(range(64)), data=bytes(range(39)), start=KEPT)
     made = trace(f"{tmp_path}/sibling.S:sibling", "xts_encrypt_library", given)
-    cipher = Cipher(algorithms.AES(key), modes.XTS(KEPT)).encryptor()
-    stolen = (cipher.update(data[:32]) + cipher.finalize())[16:]
-    told = [(step.text, name, must.data[0]) for step in made for name, must in step.wanted.items()]
-    loads = [(text, byte) for text, name, byte in told if name == "rbx" and "%bl" in text]
-    assert loads[0][1] in stolen
-    assert [byte for _, byte in loads] == [stolen[n] for n in sorted(range(len(loads)), reverse=True)]
-    assert told[0][1] == "rbx"
+    assert any(finding.text.startswith("destination: block") for finding in made.findings)
+    assert not any(step.wanted for step in made if step.text.startswith("mov "))
 
 
 def test_a_blend_the_wrong_way_round_is_found_at_the_blend(tmp_path):
