@@ -25,6 +25,9 @@ _32, _32S, _PC64, _GOTPCRELX, _REX_GOTPCRELX = 10, 11, 24, 41, 42
 _PLACE_RELATIVE = {_PC32: 4, _PLT32: 4, _PC64: 8}
 _ABSOLUTE = {_64: 8, _32: 4, _32S: 4}
 _THROUGH_GOT = {_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX}
+_THREADS = {19, 20, 21, 22, 23}
+_BY_PLACE = {19, 20, 22}
+"""TLSGD, TLSLD, DTPOFF32, GOTTPOFF and TPOFF32: of threads' own data, some of them relative to the place."""
 _RUNNING = {16, 17, 18, 36, 37}
 """Quadwords that only a running program knows: of threads' own data; functions chosen by a function."""
 
@@ -206,6 +209,9 @@ def _apply(target: Section, entry: e.Relocation, symbol: _Symbol, got: _Got) -> 
         got.image.addresses.append((place, _ABSOLUTE[kind]))
     elif kind in _THROUGH_GOT:
         _store(target, offset, got.slot(symbol.plus(0)) + addend - place, 4, signed=True)
+    elif kind in _THREADS:
+        unknown = _external(got.image, f"what a relocation of type {kind} stands for")
+        _store(target, offset, unknown + addend - (place if kind in _BY_PLACE else 0), 4, signed=True)
     elif kind != _NONE:
         raise LoadError(f"relocation type {kind} at {target.name}+{offset:#x} is not known")
 

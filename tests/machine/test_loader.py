@@ -252,3 +252,18 @@ def test_a_function_that_the_loader_chooses_is_not_taken_for_its_chooser(tmp_pat
     assert "f" not in image.symbols
     with pytest.raises(LoadError, match="f is called, but"):
         decode(image, decode(image, image.address_of("g")).operands[0].address)
+
+
+def test_a_file_with_threads_own_data_is_loaded_and_tells_no_place_of_them(tmp_path):
+    lines = ["movq x@gottpoff(%rip), %rax", "leaq x@tlsgd(%rip), %rdi", "movq $x@tpoff, %rax"]
+    source = '.section .tbss, "awT", @nobits\nx: .zero 8\n.text\nf:\n' + "\n".join([*lines, "ret\n"])
+    image = load(assembled(tmp_path, source))
+    at, places = image.address_of("f"), []
+    for _ in lines:
+        one = decode(image, at)
+        operand = one.operands[1]
+        places.append(operand.value if hasattr(operand, "value") else operand.displacement)
+        at = one.following
+    assert [image.externals[place] for place in places] == [
+        f"what a relocation of type {kind} stands for" for kind in (22, 19, 23)
+    ]
