@@ -6,8 +6,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aeskit.machine import dynamic_table, stand_ins
 from aeskit.machine import elf as e
-from aeskit.machine import stand_ins
 from aeskit.machine.errors import LoadError
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def dynamic(elf: e.Elf, image: Image, base: int) -> list[tuple[int, int]]:
 
     Gives (begin, end) of the slots through which it calls functions: the loader alone writes them.
     """
+    dynamic_table.check(elf)
     values = {
         index: [_dynamic_symbol(symbol, image, base) for symbol in elf.symbols(index)]
         for index, section in enumerate(elf.sections)
