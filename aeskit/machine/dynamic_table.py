@@ -17,6 +17,8 @@ DYNAMIC = 2
 """p_type."""
 TABLES = ((7, 8, e.RELA), (23, 2, e.RELA), (17, 18, e.REL), (36, 35, e.RELR))
 """Tags of a table's address and of its bytes, and the type of its section."""
+SYMBOLS, STRINGS = 6, 5
+"""Tags of the addresses of the symbols and of their names."""
 MOST = 1 << 16
 """Bytes of PT_DYNAMIC that are read."""
 
@@ -28,6 +30,10 @@ def check(elf: e.Elf) -> None:
         spans = [(tags.get(a, 0), tags.get(a, 0) + tags.get(n, 0)) for a, n, k in TABLES if k == kind]
         listed = [s for s in elf.sections if s.type == kind and s.flags & e.ALLOC and s.size]
         _are_applied(elf, listed, spans)
+        for section in (s for s in listed if s.link):
+            symbols = elf.section(section.link)
+            _is(elf, symbols, tags.get(SYMBOLS))
+            _is(elf, elf.section(symbols.link), tags.get(STRINGS))
         _list_all(elf, sorted((s.address, s.address + s.size) for s in listed), spans)
 
 
@@ -37,6 +43,12 @@ def _are_applied(elf: e.Elf, listed: list[e.Section], spans: list[Span]) -> None
         inside = any(begin <= section.address and last <= end for begin, end in spans)
         if not inside or elf.content(section) != _mapped(elf, section.address, section.size):
             raise LoadError(f"{elf.name} has relocations in {section.name} that no loader applies")
+
+
+def _is(elf: e.Elf, section: e.Section, address: int | None) -> None:
+    """LoadError for a table of names that the loader takes from elsewhere."""
+    if section.address != address or elf.content(section) != _mapped(elf, address, section.size):
+        raise LoadError(f"{elf.name} has relocations by the names in {section.name}, where no loader looks")
 
 
 def _list_all(elf: e.Elf, ends: list[Span], spans: list[Span]) -> None:

@@ -222,7 +222,11 @@ def _apply_dynamic(image: Image, entry: e.Relocation, values: list[_Symbol], bas
     target, offset = _found(image, base + entry.offset)
     if target is None or entry.type in (_NONE, _COPY):  # copies are state of another file
         return
-    symbol = values[entry.symbol] if entry.symbol < len(values) else _Symbol(0)
+    if entry.symbol >= max(len(values), 1):
+        raise LoadError(
+            f"{image.name}: a relocation of {target.name} names symbol {entry.symbol}, which is not there"
+        )
+    symbol = values[entry.symbol] if values else _Symbol(0)
     if entry.type in (_64, _RELATIVE):
         value = symbol.plus(entry.addend) if entry.type == _64 else base + entry.addend
     elif entry.type in (_GLOB_DAT, _JUMP_SLOT):

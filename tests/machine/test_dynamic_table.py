@@ -19,8 +19,8 @@ p: .quad x
 .section .rodata
 x: .byte 0
 """
-SECTION_OFFSETS, TYPE, OFFSET = 40, 4, 24
-"""e_shoff in the header; sh_type and sh_offset in a section's."""
+SECTION_OFFSETS, TYPE, OFFSET, LINK = 40, 4, 24, 40
+"""e_shoff in the header; sh_type, sh_offset and sh_link in a section's."""
 
 
 @pytest.fixture(scope="module")
@@ -60,4 +60,17 @@ def test_relocations_that_no_section_lists_are_told(library):
 def test_relocations_that_no_loader_applies_are_told(library):
     elsewhere = changed(library, ".rela.dyn", OFFSET, "<Q", 64)
     with pytest.raises(LoadError, match=r"in \.rela\.dyn that no loader applies"):
+        check(Elf(elsewhere, "p.so"))
+
+
+def test_names_where_no_loader_looks_are_told(library):
+    names = [section.name for section in Elf(library, "p.so").sections]
+    for name in (".rela.dyn", ".dynsym"):
+        other = changed(
+            library, name, LINK, "<I", names.index(".symtab" if name == ".rela.dyn" else ".strtab")
+        )
+        with pytest.raises(LoadError, match="where no loader looks"):
+            check(Elf(other, "p.so"))
+    elsewhere = changed(library, ".dynsym", OFFSET, "<Q", 64)
+    with pytest.raises(LoadError, match=r"in \.dynsym, where no loader looks"):
         check(Elf(elsewhere, "p.so"))
