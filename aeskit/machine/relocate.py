@@ -28,7 +28,9 @@ _THROUGH_GOT = {_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX}
 _THREADS = {19, 20, 21, 22, 23}
 _BY_PLACE = {19, 20, 22}
 """TLSGD, TLSLD, DTPOFF32, GOTTPOFF and TPOFF32: of threads' own data, some of them relative to the place."""
-_RUNNING = {16, 17, 18, 36, 37}
+_CHOSEN = 37
+"""A function that the function at the addend chooses (IRELATIVE)."""
+_RUNNING = {16, 17, 18, 36, _CHOSEN}
 """Quadwords that only a running program knows: of threads' own data; functions chosen by a function."""
 
 
@@ -94,15 +96,30 @@ def dynamic(elf: e.Elf, image: Image, base: int) -> list[tuple[int, int]]:
         if section.type in (e.SYMTAB, e.DYNSYM)
     }
     slots: list[int] = []
+    chosen = _chosen(elf, image)
     for header in elf.sections:
         if header.type == e.RELA and header.flags & e.ALLOC:
             for entry in elf.relocations(header):
-                _apply_dynamic(image, entry, values.get(header.link, []), base)
-                if entry.type == _JUMP_SLOT:
+                named = chosen.get(entry.addend) if entry.type == _CHOSEN else None
+                found = [named] if named else values.get(header.link, [])
+                asked = entry._replace(type=_JUMP_SLOT, symbol=0) if named else entry
+                _apply_dynamic(image, asked, found, base)
+                if asked.type == _JUMP_SLOT:
                     slots.append(base + entry.offset)
         for offset in elf.relative(header) if header.type == e.RELR else ():
             _apply_relative(image, offset, base)
     return _stretches(sorted(slots))
+
+
+def _chosen(elf: e.Elf, image: Image) -> dict[int, _Symbol]:
+    """Functions that have a stand-in, by the address of what chooses their code in this file."""
+    return {
+        symbol.value: _elsewhere(image, symbol.name)
+        for index, section in enumerate(elf.sections)
+        if section.type in (e.SYMTAB, e.DYNSYM)
+        for symbol in elf.symbols(index)
+        if symbol.type == e.INDIRECT and symbol.name in stand_ins.FUNCTIONS
+    }
 
 
 def _stretches(slots: list[int]) -> list[tuple[int, int]]:

@@ -93,6 +93,33 @@ def test_a_jump_through_a_thunk_goes_where_its_register_says(tmp_path):
     assert machine.state.gpr[0] == 42
 
 
+def copy_of_16(call):
+    target, block = call.writable("target", call.unknown("old", 16)), call.unknown("block", 16)
+    call.arguments(target, call.readable("source", block), 16)
+    call.must(target, block)
+
+
+COPY = Contract("copy", "16 bytes copied", copy_of_16, key_sizes=(16,), has_length=False)
+
+
+def test_a_copy_of_which_the_file_chooses_the_code_when_it_is_loaded(tmp_path):
+    """As a program that is linked with its C library has it: the slot is the chooser's, IRELATIVE."""
+    source, out = tmp_path / "chosen.S", tmp_path / "chosen.so"
+    source.write_text(
+        ".globl f\n.type f, @function\nf: call memcpy@PLT\nret\n.globl memcpy\n.hidden memcpy\n"
+        ".type memcpy, @gnu_indirect_function\nmemcpy: lea g(%rip), %rax\nret\ng: ud2\n"
+    )
+    subprocess.run(["gcc", "-shared", "-nostdlib", source, "-o", out], check=True)
+    data = Region("data", DATA, np.frombuffer(b"abcdefghijklmnop", np.uint8).copy())
+    machine = Machine(load(out), Memory([data]))
+    machine.state.gpr[7], machine.state.gpr[6], machine.state.gpr[2] = DATA, DATA + 8, 3
+    machine.call("f")
+    assert bytes(data.data) == b"ijkdefghijklmnop"
+    proof = Prover(load(out)).prove("f", COPY, 0, 16)
+    assert proof.proved, proof.findings
+    assert proof.stand_ins == ("memcpy",)
+
+
 # ---- In a proof
 
 
