@@ -6,6 +6,9 @@ import re
 from functools import cache
 from pathlib import Path
 
+STEPS = ("lanes.css", "steps.css", "steps_narrow.css", "timeline.css")
+"""Style sheets of a run to step through, on its page and in a notebook."""
+
 _HERE = Path(__file__).parent
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
 _DEFAULT = re.compile(r"^export default \{\n.*?^\};\n", re.MULTILINE | re.DOTALL)

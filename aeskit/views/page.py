@@ -7,7 +7,7 @@ import hashlib
 from html import escape
 
 from aeskit.trace import Trace
-from aeskit.views.module import inlined, styles
+from aeskit.views.module import STEPS, inlined, styles
 from aeskit.views.steps import picture
 
 MAX_TEXT_STEPS = 2000
@@ -20,7 +20,7 @@ mount(JSON.parse(document.getElementById("trace").textContent), document.querySe
 
 def page(trace: Trace) -> str:
     """The page. No other address is ever asked; names from the file are text, whatever they hold."""
-    script, style = inlined("steps.js") + _BOOT, styles("lanes.css", "steps.css", "timeline.css")
+    script, style = inlined("steps.js") + _BOOT, styles(*STEPS)
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_digest(script)}'"
     return f"""<!DOCTYPE html>
 <html lang="en">

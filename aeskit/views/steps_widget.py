@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from aeskit.trace import Trace
-from aeskit.views.module import inlined, styles
+from aeskit.views.module import STEPS, inlined, styles
 from aeskit.views.steps import picture
 
 try:
@@ -26,7 +26,7 @@ class StepsWidget(AnyWidget):
     """Code by phase, registers by role, the model's step, memory and a timeline; all in the browser."""
 
     _esm = inlined("steps.js")
-    _css = styles("lanes.css", "steps.css", "timeline.css")
+    _css = styles(*STEPS)
 
     trace = traitlets.Unicode().tag(sync=True)
 
