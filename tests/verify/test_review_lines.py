@@ -119,6 +119,14 @@ def test_features_are_known_by_their_common_names():
         code.features_named(["AES", "AVX513"])
 
 
+def test_of_many_functions_some_that_are_likely_are_named(tmp_path):
+    names = [*(f"other_{n}" for n in range(50)), "my_aes_xts", "my_ctr"]
+    text = "".join(f".globl {n}\n.type {n}, @function\n{n}: ret\n.size {n}, 1\n" for n in names)
+    (tmp_path / "many.S").write_text(text)
+    with pytest.raises(ValueError, match=r"many.S has 52 functions: .* such as my_aes_xts, my_ctr$"):
+        review(Wanted(str(tmp_path / "many.S")))
+
+
 DATA = ".globl f, g\n.type f, @function\n.type g, @function\n{}\nf: ret\n.text\ng: ret\n"
 
 

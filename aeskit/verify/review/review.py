@@ -130,7 +130,8 @@ def _functions(image: Image, wanted: Wanted) -> tuple[list[str], tuple[str, ...]
     if not known:
         raise ValueError(f"{image.name} has no function with code{_symbols(image)}")
     if len(known) > MOST:
-        likely = [name for name in known if _AES.search(name.lower())] or known
+        ours = [name for name in known if contracts.of(name)]
+        likely = ours or [name for name in known if _AES.search(name.lower())] or known
         some = ", ".join(likely[:NAMED])
         raise ValueError(f"{image.name} has {len(known):,} functions: choose with --function, such as {some}")
     return known, ()
