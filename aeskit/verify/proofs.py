@@ -17,7 +17,7 @@ from aeskit.contracts import Call, Contract
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image, load
 from aeskit.machine.splits import Choose, Impossible, Split
-from aeskit.printed import one_of
+from aeskit.printed import listed, one_of
 from aeskit.verify import pool, proof_cache
 from aeskit.verify.every_length import Closed, EveryLength
 from aeskit.verify.proof import Proof, Prover
@@ -119,6 +119,11 @@ def find_contract(name: str, file: str = "") -> Contract:
     if name in contracts.ALL:
         return contracts.ALL[name]
     raise ValueError(one_of("contract", name, list(contracts.ALL)))
+
+
+def unpromised(symbol: str) -> ValueError:
+    """What is said where nobody says which contract a function keeps."""
+    return ValueError(f"--contract must say what {symbol} promises:\n{listed(list(contracts.ALL))}")
 
 
 def _read(file: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from aeskit import contracts
 from aeskit.machine import stand_ins
-from aeskit.printed import fitted, listed, printable, progress, say, write_whole
+from aeskit.printed import fitted, printable, progress, say, write_whole
 from aeskit.verify import proofs
 from aeskit.verify.every_length import Closed
 from aeskit.verify.proof import Proof
@@ -58,7 +58,7 @@ def targets(
         known = [contract] if contract else [c.name for c in contracts.of(symbol)]
         if not known:
             Target(path, symbol, "", include, define).image().address_of(symbol)
-            raise ValueError(f"--contract must say what {symbol} promises:\n{listed(list(contracts.ALL))}")
+            raise proofs.unpromised(symbol)
         out += [Target(path, symbol, c, include, define, contract_file) for c in known]
     for target in out:
         target.promise()

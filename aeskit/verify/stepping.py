@@ -25,7 +25,7 @@ from aeskit.models.arithmetic import choose
 from aeskit.trace import Finding, Trace
 from aeskit.verify.calls import ARGUMENTS, STARTS, Given, Prepared, prepare
 from aeskit.verify.judge import limit
-from aeskit.verify.proofs import find_contract
+from aeskit.verify.proofs import find_contract, unpromised
 
 ENGINES = ("lanes", "silicon", "emulator")
 
@@ -76,7 +76,7 @@ def contract_of(symbol: str, name: str | None, file: str = "") -> Contract:
     if name is None and own:
         return own[0]
     if name is None:
-        raise ValueError(f"{symbol} needs --contract, one of {', '.join(sorted(contracts.ALL))}")
+        raise unpromised(symbol)
     return find_contract(name, file)
 
 

@@ -232,7 +232,7 @@ def test_the_key_is_the_longest_that_the_contract_has(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([FAULTY], "faulty_ecb needs --contract, one of cbc_decrypt"),
+        ([FAULTY], "--contract must say what faulty_ecb promises:\n  xts_iv, ctr"),
         ([f"{FAULTY}:other", "--contract", "ecb_encrypt"], "faulty_ecb.S has no symbol other"),
         (["missing.o:f", "--contract", "ecb_encrypt"], "missing.o cannot be read"),
         (["ecb_encrypt_aesni_avx", "--key", "xyz"], "key must be hexadecimal, two digits a byte, not 'xyz'"),
