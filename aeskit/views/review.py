@@ -47,8 +47,12 @@ def _head(review: Review) -> Iterator[tuple[str, str]]:
     yield "made by", f"aeskit {review.version} on {review.cpu}"
     if review.options:
         yield "options", ", ".join(review.options)
-    for number, skipped in enumerate(review.skipped):
-        yield "" if number else "left out", skipped
+    left_out: dict[str, list[str]] = {}
+    for skipped in review.skipped:
+        name, _, why = skipped.rpartition(": ")
+        left_out.setdefault(why, []).append(name)
+    for number, (why, names) in enumerate(left_out.items()):
+        yield "" if number else "left out", f"{', '.join(names)}: {why}"
 
 
 def _function(function: FunctionReview, width: int) -> Iterator[str]:

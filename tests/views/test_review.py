@@ -128,3 +128,11 @@ def test_of_a_long_buffer_the_rows_about_the_first_difference_are_told():
     assert len(rows) == 2 + 2 * (1 + 8 + 1)
     assert "(blocks 0 to 18 left out)" in rows[2]
     assert "(and 13 blocks more)" in rows[11]
+
+
+def test_functions_that_are_left_out_for_one_reason_are_told_together():
+    review = made()
+    review.skipped = ("a: no reason", "b::c: no reason", "d: is no code")
+    told = text(review, 80).splitlines()
+    assert "left out  a, b::c: no reason" in told
+    assert "          d: is no code" in told
