@@ -156,6 +156,58 @@ def test_broken_files_end_in_an_error_or_an_image(object_bytes, changes, length)
             address = decode(image, address).following
 
 
+EXTREMES = (
+    0,
+    1,
+    3,
+    0xFFFF,
+    (1 << 31) - 1,
+    1 << 31,
+    (1 << 32) - 1,
+    1 << 40,
+    (1 << 63) - 1,
+    1 << 63,
+    (1 << 64) - 8,
+)
+EHDR = ((16, 2), (18, 2), (32, 8), (40, 8), (54, 2), (56, 2), (58, 2), (60, 2), (62, 2))
+SHDR = ((0, 4), (4, 4), (8, 8), (24, 8), (32, 8), (40, 4), (44, 4), (48, 8), (56, 8))
+SYM, RELA = ((0, 4), (4, 1), (6, 2), (8, 8)), ((0, 8), (8, 4), (12, 4), (16, 8))
+PHDR = ((0, 4), (4, 4), (8, 8), (16, 8), (32, 8), (40, 8))
+"""Place and bytes of the fields of headers, symbols, relocations and segments (gABI, chapters 4 and 5)."""
+
+
+def fields(data):
+    """Every field of a file that says how much there is, or where."""
+    yield from EHDR
+    for header in range(64, 64 + 56 * int.from_bytes(data[56:58], "little"), 56):
+        yield from ((header + at, size) for at, size in PHDR)
+    begin, count = int.from_bytes(data[40:48], "little"), int.from_bytes(data[60:62], "little")
+    for header in range(begin, begin + 64 * count, 64):
+        yield from ((header + at, size) for at, size in SHDR)
+        kind = int.from_bytes(data[header + 4 : header + 8], "little")
+        start, room = (int.from_bytes(data[header + at : header + at + 8], "little") for at in (24, 32))
+        for entry in range(start, start + room, 24):
+            yield from ((entry + at, size) for at, size in {2: SYM, 11: SYM, 4: RELA}.get(kind, ()))
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_every_field_at_its_extremes_ends_in_an_error_or_an_image(object_bytes, tmp_path, linked):
+    data, tried = object_bytes, 0
+    if linked:
+        (tmp_path / "unit.o").write_bytes(data)
+        subprocess.run(["ld", "-shared", "-o", tmp_path / "unit.so", tmp_path / "unit.o"], check=True)
+        data = (tmp_path / "unit.so").read_bytes()
+    for at, size in fields(data):
+        for value in {value % (1 << 8 * size) for value in EXTREMES}:
+            broken = bytearray(data)
+            broken[at : at + size] = value.to_bytes(size, "little")
+            with contextlib.suppress(MachineError):
+                image = from_bytes(bytes(broken))
+                decode(image, image.address_of("f"))
+            tried += 1
+    assert tried > 2000
+
+
 def test_a_section_s_name_is_no_command_to_the_terminal(tmp_path):
     source = tmp_path / "unit.S"
     source.write_text('.section ".data.odd", "a"\n.quad 1\n')
