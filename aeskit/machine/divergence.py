@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aeskit.machine.again import Place
+from aeskit.machine.decode import GPR_NAMES
 from aeskit.machine.events import Events, is_register
 from aeskit.machine.naming import LANE, SHORTEST, Names
 from aeskit.machine.undo import ROUNDS, History, Must, Source, Way, all_of, as_array, is_xor, stem_of
@@ -134,6 +135,8 @@ class _Search:
             before, source, must, doubtful = ahead.pop()
             if not must.differs(source.data) or self._misplaced(source, before, must):
                 continue
+            if source.register and self._elsewhere(before, must):
+                continue
             if not source.register:
                 if source.place.size >= SHORTEST:  # of fewer bytes the address may be to blame as well
                     ahead += [(*one, doubtful) for one in self._stored(before, source, must)]
@@ -208,15 +211,28 @@ class _Search:
         if not source.register or not name:
             return False
         step = self.held.writer(source.place, before)
-        if step < 0 or (self._half(source.data) and not self.names.double(source.data[:8])):
+        if step < 0:
             return True
         called, whole = self._completed(must)
         loaded = [(at, data) for kind, at, data in self.run.events[step].accesses if kind == "r"]
         if loaded:
             return self._right_load(step, *loaded[0], whole)
+        if self._half(source.data) and not self.names.double(source.data[:8]):
+            return True
         if not called or called.split(".")[0] == name.split(".")[0] or whole.data.tobytes() in self.lanes:
             return True
         return not any(self._blamed(step, source.place, one) for one in (whole, must))
+
+    def _elsewhere(self, before: int, must: Must) -> bool:
+        """Whether another register held what must be there: the wrong one was read."""
+        _, whole = self._completed(must)
+        if not whole.whole() or not whole.data.any() or len(whole.data) < 8:
+            return False
+        wants, held = whole.data.tobytes(), self.held
+        if len(wants) < LANE:
+            return any(held.value(name, before) == wants for name in GPR_NAMES)
+        registers = (held.value(f"zmm{number}", before) for number in range(32))
+        return any(wants == data[at : at + LANE] for data in registers for at in range(0, len(data), LANE))
 
     def _right_load(self, step: int, address: int, data: bytes, must: Must) -> bool:
         """Whether a buffer's own bytes were loaded, and what must have been is in none of them."""
@@ -274,12 +290,20 @@ class _Search:
         # Beside a source that is 0 the other must be what the result must be: its name says nothing.
         plain = tuple(way for way in named if way[1].data.tobytes() == must.data.tobytes())
         telling = tuple(way for way in named if way not in plain or self.names.double(must.data.tobytes()))
-        named = tuple(way for way in named if way in telling or self._follows(step, *way))
+        told = not any(self._made_zero(step, source) for source, _ in ways)
+        named = tuple(way for way in named if way in telling or (told and self._follows(step, *way)))
         one = next((few for few in (telling, strange, named, ways) if len(few) == 1), ())
         if len(ways) > 1 and any(not must.data.any() for _, must in one):
             return ()  # nothing should have been added
         whole = len(ways) == 2 and must.whole() and len(must.data) == LANE
         return one or (self._both(ways, step, must) if whole else ())
+
+    def _made_zero(self, before: int, source: Source) -> bool:
+        """Whether a lane was computed to be 0, where it may be what is wrong."""
+        if any(source.data) or source.register[1:3] != "mm":
+            return False
+        step = self.held.writer(source.place, before)
+        return step < 0 or not any(kind == "r" for kind, *_ in self.run.events[step].accesses)
 
     def _follows(self, before: int, source: Source, must: Must) -> bool:
         """Whether the AES round that made a source, if one did, makes it right of a value of the model."""

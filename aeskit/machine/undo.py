@@ -57,9 +57,12 @@ ROUNDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 """What a round does before its key is added, and its inverse."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Must:
-    """What the bytes of a place must be; in `known` the bits of each of which that is known are set."""
+    """What the bytes of a place must be; in `known` the bits of each of which that is known are set.
+
+    It is equal to itself alone.
+    """
 
     data: np.ndarray
     known: np.ndarray

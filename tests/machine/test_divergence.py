@@ -124,3 +124,18 @@ def test_under_a_mask_only_selected_bytes_count(assembled, mask):
     )
     assert first(found) == (13, "zmm1[0]", "K[5]", round_key(5))
     assert {wrong.lane for wrong in found} == {0, 1}
+
+
+def test_the_wrong_register_is_found_where_it_is_read(assembled):
+    """What should have been read stands in another register: who made the other one is not to blame."""
+    copied = f"{RIGHT[0]}; vmovdqa64 %zmm0, %zmm2"
+    found = differing(assembled, (0, copied), (12, "vaesenc %zmm1, %zmm2, %zmm0"))
+    assert (found[0].step, found[0].name) == (13, "P_1.round[6].start")
+
+
+def test_a_block_stored_and_read_in_pieces_is_followed(assembled):
+    """Over the stack, through general registers and across lanes."""
+    spill = "vmovdqu %xmm1, -64(%rsp); mov -64(%rsp), %rax; mov -56(%rsp), %rcx"
+    back = "vmovq %rax, %xmm1; vpinsrq $1, %rcx, %xmm1, %xmm1; vshufi32x4 $0, %zmm1, %zmm1, %zmm1"
+    found = differing(assembled, (11, f"vmovdqu 96(%rdi), %xmm1; {spill}; {back}"))
+    assert first(found) == (11, "zmm1[0]", "K[5]", round_key(5))

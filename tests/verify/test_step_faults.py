@@ -165,6 +165,19 @@ def test_a_byte_of_the_tail_blames_no_load(tmp_path):
     assert not any(step.wanted for step in made if step.text.startswith("mov "))
 
 
+def test_a_sum_with_itself_is_found_where_it_is_made_zero(tmp_path):
+    """Both sources are the keystream, and the result that must be there has a name."""
+    sample = (SAMPLES / "counter_sse.S").read_text()
+    old = "movdqu\t(%rsi), %xmm1\n\tpxor\t%xmm1, %xmm0"
+    assert sample.count(old) == 1
+    (tmp_path / "zero.S").write_text(sample.replace(old, old.replace("pxor\t%xmm1", "pxor\t%xmm0")))
+    key, data, counter = bytes(range(16)), bytes(range(32)), bytes(range(100, 116))
+    made = trace(f"{tmp_path}/zero.S:counter_sse", "ctr", Given(32, key=key, data=data, start=counter))
+    right = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor().update(data)
+    step, wanted = next((step, step.wanted) for step in made if step.wanted)
+    assert (step.text, wanted["xmm0[0]"].data) == ("pxor %xmm0,%xmm0", right[:16])
+
+
 def test_a_blend_the_wrong_way_round_is_found_at_the_blend(tmp_path):
     native = Path(__file__).parents[2] / "native"
     for path in native.glob("*"):
