@@ -28,6 +28,10 @@ GAP = relocate.APART
 MAX_ALIGN = 1 << 16
 MAX_PARTS = 1 << 14
 """Of a file's sections and constants together, each of which is placed by itself."""
+MAX_STRINGS = 1 << 10
+"""Of a section's strings, of which each is placed by itself too; of more none may be read."""
+UNREAD = "-"
+"""Permissions of a section that is not to be read."""
 
 _OTHERS = {
     b"BC\xc0\xde": "LLVM's bitcode: compile without -flto",
@@ -58,16 +62,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a section lies: from `address` on, or with `step` in parts of `size` bytes, one every `step`."""
+    """Where a section lies: its parts, which begin at `starts` in it, from `address` on, one every `step`."""
 
     address: int
-    size: int
     step: int = 0
+    starts: Sequence[int] = (0,)
 
     def at(self, offset: int) -> int:
         """The address of a byte of the section, or of its end."""
-        part, within = divmod(offset, self.size) if self.step else (0, offset)
-        return self.address + part * self.step + within
+        part = max(bisect_right(self.starts, offset) - 1, 0)
+        return self.address + part * self.step + offset - self.starts[part]
 
 
 @dataclass
@@ -254,26 +258,40 @@ def _lay_out(elf: e.Elf, image: Image) -> dict[int, Place]:
         if not section.flags & e.ALLOC or not section.size or not section.type:
             continue
         content = elf.content(section)
-        place = _next(section, end, index not in changed)
+        starts, rights = _parts_of(section, content), _permissions(section.flags)
+        if index in changed:  # no linker merges what it must change
+            starts = ()
+        elif section.flags & e.STRINGS and len(starts) > MAX_STRINGS:
+            starts, rights = (), UNREAD
+        place = _next(section, end, starts, len(content))
         placed[index], end = place, place.at(len(content)) + GAP
-        if len(image.sections) + len(content) // place.size > MAX_PARTS:
+        if len(image.sections) + len(place.starts) > MAX_PARTS:
             raise LoadError(f"{image.name} has more than {MAX_PARTS} sections and constants to place")
-        for at in range(0, len(content), place.size):
-            part = bytearray(content[at : at + place.size])
-            image.sections.append(Section(section.name, place.at(at), part, _permissions(section.flags)))
+        for at, stop in pairwise((*place.starts, len(content))):
+            image.sections.append(Section(section.name, place.at(at), bytearray(content[at:stop]), rights))
     return placed
 
 
-def _next(section: e.Section, end: int, may_merge: bool) -> Place:
+def _parts_of(section: e.Section, content: bytes) -> Sequence[int]:
+    """Where the parts begin that a linker moves one by one: constants, or strings and the zeros behind."""
+    unit = section.entry
+    if not section.flags & e.MERGE or not unit:
+        return ()
+    if not section.flags & e.STRINGS:
+        return range(0, len(content), unit)
+    ends = (at + unit for at in range(0, len(content) - unit, unit) if not any(content[at : at + unit]))
+    return (0, *ends)
+
+
+def _next(section: e.Section, end: int, starts: Sequence[int], size: int) -> Place:
     """Where a section is put: behind `end`, aligned as it asks and no better."""
-    align, size = min(max(section.align, 1), MAX_ALIGN), section.size
-    merged = may_merge and section.flags & (e.MERGE | e.STRINGS) == e.MERGE and section.entry
-    if merged:
-        size = section.entry
-        align = min(align, size & -size)
+    align = min(max(section.align, 1), MAX_ALIGN)
+    if starts:
+        align = min(align, section.entry & -section.entry)
+        size = max(stop - at for at, stop in pairwise((*starts, size)))
     twice = 2 * align
     address = -(-(end - align) // twice) * twice + align
-    return Place(address, size, -(-(size + GAP) // twice) * twice if merged else 0)
+    return Place(address, -(-(size + GAP) // twice) * twice, starts) if starts else Place(address)
 
 
 def _permissions(flags: int) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aeskit.machine.assemble import INCLUDES, assemble
 from aeskit.machine.decode import decode
 from aeskit.machine.errors import LoadError, MachineError
-from aeskit.machine.loader import from_bytes, load
+from aeskit.machine.loader import MAX_STRINGS, from_bytes, load
 
 SOURCE = """
 #include <linux/linkage.h>
@@ -282,6 +282,37 @@ def test_constants_that_a_linker_merges_lie_apart(tmp_path):
     assert two.operands[1].displacement == starts[0] + 8
     (rodata,) = [s.data for s in image.sections if s.name == ".rodata"]
     assert [int.from_bytes(rodata[i : i + 8], "little") for i in (0, 8)] == [starts[2], starts[0]]
+
+
+STRINGS = """
+.section .rodata.str1.1, "aMS", @progbits, 1
+first: .string "ab"
+second: .string "zab"
+.section .rodata.str2.2, "aMS", @progbits, 2
+wide: .short 0x100, 0x61, 0
+wider: .short 0x62, 0
+.text
+f:
+movzbl first+1(%rip), %eax
+ret
+"""
+
+
+def test_strings_that_a_linker_merges_lie_apart(tmp_path):
+    """One that is another's end is stored once: what lies before and behind one is not known."""
+    image = load(assembled(tmp_path, STRINGS))
+    parts = {s.address: bytes(s.data) for s in image.sections if ".str" in s.name}
+    wanted = {"first": b"ab\0", "second": b"zab\0", "wide": b"\0\1a\0\0\0", "wider": b"b\0\0\0"}
+    assert {name: parts[image.symbols[name]] for name in wanted} == wanted
+    assert len(parts) == 4
+    assert all(b - a > 64 for a, b in pairwise(sorted(parts)))
+    assert decode(image, image.symbols["f"]).operands[1].displacement == image.symbols["first"] + 1
+
+
+def test_strings_too_many_to_be_placed_apart_are_not_read(tmp_path):
+    source = '.section .rodata.str1.1, "aMS", @progbits, 1\n' + '.string "a"\n' * (MAX_STRINGS + 1)
+    (section,) = [s for s in load(assembled(tmp_path, source)).sections if ".str" in s.name]
+    assert "r" not in section.permissions
 
 
 def test_a_name_that_stands_for_two_functions_is_told_and_a_global_one_goes_first(tmp_path):
