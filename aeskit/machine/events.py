@@ -41,6 +41,10 @@ class Events:
     end: Registers = field(default_factory=Registers)
 
 
+MOST_REPEATED = 1 << 16
+"""Elements of a repeated instruction that are told: more than any buffer here has."""
+
+
 def lanes(machine: Machine, function: str | int, limit: int = MAX_STEPS) -> Events:
     """Run a function in the lane machine, its arguments set."""
     machine.start(function)
@@ -183,6 +187,9 @@ def _held(shadow: Memory, address: int, size: int) -> bytes:
 
 def _operand_accesses(instruction: d.Instruction, state: Registers) -> Iterator[tuple[str, int, int]]:
     """(r or w, address, bytes) of an instruction about to run in `state`."""
+    if instruction.prefix and instruction.mnemonic[:4] in ("movs", "stos"):
+        yield from _repeated(instruction, state)
+        return
     lib = d.iced()
     raw = lib.module.Decoder(64, instruction.code, ip=instruction.address).decode()
     access = lib.module.OpAccess
@@ -200,6 +207,15 @@ def _operand_accesses(instruction: d.Instruction, state: Registers) -> Iterator[
             yield "r", address, size
         if size and used.access not in (access.READ, access.COND_READ):
             yield "w", address, size
+
+
+def _repeated(instruction: d.Instruction, state: Registers) -> Iterator[tuple[str, int, int]]:
+    """The same of a repeated string instruction, element by element, as the lane machine has them."""
+    places = [o for o in instruction.operands if isinstance(o, d.Memory)]
+    for number in range(min(state.gpr[1], MOST_REPEATED)):
+        for operand in reversed(places):
+            at = state.gpr[operand.base or 0] + number * operand.size
+            yield "w" if operand.base == 7 else "r", at % (1 << 64), operand.size
 
 
 def _unmasked(lib: Any, raw: Any, instruction: d.Instruction, state: Registers, size: int) -> tuple[int, int]:

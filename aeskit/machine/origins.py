@@ -65,11 +65,16 @@ def secret_paths(run: Events, others: Runs) -> Iterator[Finding]:
                 break
 
 
+def _places(event: Event) -> list[tuple[str, int]]:
+    """What it read and wrote, in an order that all engines have."""
+    return sorted(access[:2] for access in event.accesses)
+
+
 def _parting(events: Sequence[Event], others: Sequence[Event], what: str) -> Finding | None:
     for number, (event, other) in enumerate(zip(events, others, strict=False)):
         if event.instruction.address != other.instruction.address:
             return Finding(f"a branch depends on {what}: with other bytes the run goes elsewhere", number - 1)
-        if [access[:2] for access in event.accesses] != [access[:2] for access in other.accesses]:
+        if _places(event) != _places(other):
             return Finding(f"an address depends on {what}: with other bytes it is another", number)
     if len(events) != len(others):
         return Finding(f"how long it runs depends on {what}", min(len(events), len(others)) - 1)

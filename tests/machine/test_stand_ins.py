@@ -9,12 +9,13 @@ from elftools.elf.elffile import ELFFile
 from engines import NO_SILICON
 
 from aeskit.contracts import ALL, Contract
-from aeskit.machine import stand_ins
+from aeskit.machine import events, stand_ins
 from aeskit.machine.decode import THREAD
 from aeskit.machine.loader import load
 from aeskit.machine.lockstep import lockstep
 from aeskit.machine.memory import Memory, Region
 from aeskit.machine.run import Machine
+from aeskit.machine.silicon import Silicon
 from aeskit.verify.proof import Prover
 
 DATA = 0x5000_0000
@@ -246,3 +247,22 @@ f:      movups (%rdi), %xmm1
     )
     proof = Prover(image).prove("f", ALL["xts_encrypt_tweak"], 16, 32)
     assert proof.proved, proof.findings
+
+
+# ---- Repeated instructions, told by every engine
+
+COPIES = ".text\n.globl f\nf: mov $5, %ecx\nrep movsb\nmov $3, %ecx\nxor %eax, %eax\nrep stosl\nmovsw\nret\n"
+
+
+@pytest.mark.skipif(bool(NO_SILICON), reason=NO_SILICON or "-")
+def test_a_repeated_instruction_is_told_by_silicon_as_by_the_lane_machine(tmp_path):
+    """Each byte that it touches: else a copy in another run seems to be one from another place."""
+    told = []
+    for run in (events.lanes, lambda machine, name: events.engine(machine, name, Silicon)):
+        data = Region("data", DATA, np.arange(64, dtype=np.uint8))
+        machine = Machine(assembled(tmp_path, COPIES), Memory([data]))
+        machine.state.gpr[7], machine.state.gpr[6] = DATA, DATA + 32
+        told.append([sorted(event.accesses) for event in run(machine, "f").events])
+    assert told[0] == told[1]
+    copied = [(kind, at) for kind, at, _ in told[0][1]]
+    assert copied == [("r", DATA + 32 + n) for n in range(5)] + [("w", DATA + n) for n in range(5)]
