@@ -25,6 +25,7 @@ BASE = 0x2C5B_0000
 """Below 2^31, as code that is not position-independent asks, and no number that code has other uses for."""
 GAP = relocate.APART
 """Bytes at least between two sections, where nothing lies."""
+PAGE = 4096
 MAX_ALIGN = 1 << 16
 MAX_PARTS = 1 << 14
 """Of a file's sections and constants together, each of which is placed by itself."""
@@ -299,11 +300,8 @@ def _permissions(flags: int) -> str:
 
 
 def _map(elf: e.Elf, image: Image, base: int) -> None:
-    fixed = [
-        (base + segment.address, base + segment.address + segment.size)
-        for segment in elf.segments
-        if segment.type == e.RELRO
-    ]
+    relro = [(base + s.address, base + s.address + s.size) for s in elf.segments if s.type == e.RELRO]
+    fixed = [(begin, end & -PAGE) for begin, end in relro]  # a loader protects whole pages
     for number, segment in enumerate(elf.segments):
         if segment.type == e.LOAD:
             content = bytearray(segment.size)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import struct
 import subprocess
 from itertools import pairwise
 
@@ -97,6 +98,24 @@ def test_what_the_loader_protects_of_a_library_is_constant(tmp_path, option, rig
     assert [section.permissions for section in sections] == rights
     stored = sections[0].data[places[0] - sections[0].address :][:8]
     assert int.from_bytes(stored, "little") == image.symbols["table"]
+
+
+def test_the_page_in_which_the_protected_ends_is_not_protected(tmp_path):
+    """glibc's loader rounds both ends down."""
+    source, library = tmp_path / "unit.S", tmp_path / "unit.so"
+    source.write_text('.section .data.rel.ro, "aw"\npointer: .quad f\n.text\n.globl f\nf: ret\n')
+    subprocess.run(["cc", "-shared", "-nostdlib", "-Wl,-z,relro", source, "-o", library], check=True)
+    data = bytearray(library.read_bytes())
+    begin, count = struct.unpack_from("<Q", data, 32)[0], struct.unpack_from("<H", data, 56)[0]
+    (at,) = [begin + 56 * n for n in range(count) if data[begin + 56 * n :][:4] == b"\x52\xe5\x74\x64"]
+    rights = []
+    for less in (0, 8):
+        size = struct.unpack_from("<Q", data, at + 40)[0] - less
+        struct.pack_into("<Q", data, at + 40, size)
+        image = from_bytes(bytes(data))
+        place = image.symbols["pointer"]
+        rights += [s.permissions for s in image.sections if s.address <= place < s.end]
+    assert rights == ["r", "rw"]
 
 
 def test_what_cannot_be_loaded_says_why(tmp_path):
