@@ -197,7 +197,7 @@ def _operand_accesses(instruction: d.Instruction, state: Registers) -> Iterator[
         size = lib.module.MemorySizeInfo(used.memory_size).size
         if used.access == access.NO_MEM_ACCESS or not size:
             continue
-        address = used.displacement
+        address = used.displacement + d.THREAD * (lib.registers[used.segment] == "fs")
         for name, scale in ((used.base, 1), (used.index, used.scale)):
             full = lib.registers[lib.module.RegisterExt.full_register(name)] if name else ""
             address += state.gpr[d.GPR_NAMES.index(full)] * scale if full in d.GPR_NAMES else 0

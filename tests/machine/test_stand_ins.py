@@ -251,7 +251,10 @@ f:      movups (%rdi), %xmm1
 
 # ---- Repeated instructions, told by every engine
 
-COPIES = ".text\n.globl f\nf: mov $5, %ecx\nrep movsb\nmov $3, %ecx\nxor %eax, %eax\nrep stosl\nmovsw\nret\n"
+COPIES = (
+    ".text\n.globl f\nf: mov $5, %ecx\nrep movsb\nmov $3, %ecx\nxor %eax, %eax\nrep stosl\nmovsw\n"
+    "mov %fs:0x28, %rax\nret\n"
+)
 
 
 @pytest.mark.skipif(bool(NO_SILICON), reason=NO_SILICON or "-")
@@ -265,4 +268,5 @@ def test_a_repeated_instruction_is_told_by_silicon_as_by_the_lane_machine(tmp_pa
         told.append([sorted(event.accesses) for event in run(machine, "f").events])
     assert told[0] == told[1]
     copied = [(kind, at) for kind, at, _ in told[0][1]]
+    assert [access[:2] for access in told[1][-2]] == [("r", THREAD + 0x28)]
     assert copied == [("r", DATA + 32 + n) for n in range(5)] + [("w", DATA + n) for n in range(5)]
