@@ -20,17 +20,17 @@ LEVELS = ("brief", "quick", "full")
 KEY_BITS = (128, 192, 256)
 STRIDES = (4, 5, 8, 16)
 """Blocks of one main-loop pass, of the implementations here and those known elsewhere."""
-LANES = 16
-"""A carry is brought onto each lane of the longest stride."""
+LANES = {"xts": 16, "ctr": 32}
+"""A carry is brought onto each lane of the longest stride, CTR's with eight registers of four lanes."""
 
 ONE_SET = 4096
 """Messages so far apart meet in one set of the L1 cache: many at once have a path of their own there."""
 
-_CARRY = r"|carry(?:32|64|128)_lane(?:[0-9]|1[0-5])"
+_CARRY = "|carry(?:32|64|128)_lane(?:{})"
 _STARTS = {
     "keys": r"random|zeros|ones|bit(?:0|[1-9][0-9]{0,2})",
-    "xts": "random|clear|set" + _CARRY,
-    "ctr": "random" + _CARRY,
+    "xts": "random|clear|set" + _CARRY.format("|".join(map(str, range(LANES["xts"])))),
+    "ctr": "random" + _CARRY.format("|".join(map(str, range(LANES["ctr"])))),
 }
 
 
@@ -137,10 +137,11 @@ def _starts(mode: str, length: int, level: str) -> Iterator[str]:
         return
     if mode == "xts":
         yield from ("clear", "set") if level == "full" else ("set",) if length % 2 else ("clear",)
-    for lane in range(LANES):
-        # It shows in block lane + 1: the last one, one before a tail, one in the middle of later passes.
+    for lane in range(LANES[mode]):
+        # It shows in block lane + 1: handed back alone, behind a block or a part of one; the last one, one
+        # before a tail, one in the middle of later passes.
         beyond = length - 16 * (lane + 1)
-        ends = beyond in (16, 23) or (level == "full" and beyond in (1, 256, 512))
+        ends = beyond in (-9, 0, 16, 23) or (level == "full" and beyond in (1, 256, 512))
         if ends or length in (16 * 33 + 7, 16 * 36):
             yield from (f"carry{width}_lane{lane}" for width in (32, 64, 128))
 
