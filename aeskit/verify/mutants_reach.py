@@ -21,7 +21,7 @@ from aeskit.machine.bochs import Emulator, EmulatorMissing, map_image
 from aeskit.machine.loader import Image
 from aeskit.machine.run import Machine
 from aeskit.models.arithmetic import choose
-from aeskit.verify.calls import ARGUMENTS, Prepared
+from aeskit.verify.calls import ARGUMENTS, Given, Inputs, Prepared
 from aeskit.verify.proofs import Target
 
 STEPS = 200_000
@@ -175,7 +175,7 @@ def call(
 
     made = Call(choose("numpy"), unknown, _add, length, key_size)
     contract.setup(made)
-    return Prepared(image, function, contract, made, None, [])  # type: ignore[arg-type]
+    return Prepared(image, function, contract, made, Inputs(Given(length, key_size)), [])
 
 
 def _carrying(data: bytes, big: bool, bits: int, distance: int) -> bytes:
