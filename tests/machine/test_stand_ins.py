@@ -6,10 +6,11 @@ import subprocess
 import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
-from engines import NO_SILICON
+from engines import NO_EMULATOR, NO_SILICON
 
 from aeskit.contracts import ALL, Contract
 from aeskit.machine import events, stand_ins
+from aeskit.machine.bochs.steps import Bochs
 from aeskit.machine.decode import THREAD
 from aeskit.machine.loader import load
 from aeskit.machine.lockstep import lockstep
@@ -197,10 +198,16 @@ def test_the_stack_protectors_word_is_one_that_nobody_knows(tmp_path):
     assert "fs and gs are not known, but" in prove(tmp_path, "mov %fs:0x30, %rax").findings[0]
 
 
-@pytest.mark.skipif(bool(NO_SILICON), reason=NO_SILICON or "-")
-def test_it_is_the_same_on_silicon(tmp_path):
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(Silicon, marks=pytest.mark.skipif(bool(NO_SILICON), reason=NO_SILICON or "-")),
+        pytest.param(Bochs, marks=pytest.mark.skipif(bool(NO_EMULATOR), reason=NO_EMULATOR or "-")),
+    ],
+)
+def test_it_is_the_same_in_every_engine(tmp_path, engine):
     image = assembled(tmp_path, ".text\n.globl f\nf: mov %fs:0x28, %rax\nxor %fs:0x28, %rax\nret\n")
-    result = lockstep(Machine(image), "f")
+    result = lockstep(Machine(image), "f", engine)
     assert result.difference is None, str(result)
     assert any(section.address == THREAD + 0x28 for section in image.sections)
 

@@ -10,6 +10,7 @@ from functools import cache
 from aeskit.machine.bochs import library as bochs
 from aeskit.machine.bochs.library import CPU, JUMP
 from aeskit.machine.bochs.memory import Memory
+from aeskit.machine.decode import THREAD
 
 GENERAL = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *(f"r{i}" for i in range(8, 16)))
 VECTORS = [f"zmm{i}" for i in range(32)]
@@ -19,6 +20,7 @@ BITS |= {"rflags": 32, "mxcsr": 32}
 START = dict.fromkeys(BITS, 0) | {"rflags": 2, "mxcsr": 0x1F80}
 
 CR0, CR4, EFER, XCR0 = 0x8005_0033, 0x4_0620, 0xD01, 0xE7  # paging, SSE to AVX-512, long mode
+FS = 4
 SEGMENTS = {1: (0x33, 0xA0FB)} | dict.fromkeys((0, 2, 3, 4, 5), (0x2B, 0xC0F3))  # ring 3
 
 
@@ -26,7 +28,8 @@ def set_system(root: int) -> None:
     """Put the CPU in 64-bit user mode with the page tables at `root`; empties its TLB."""
     lib = bochs.library()
     for number, (selector, attributes) in SEGMENTS.items():
-        lib.cpu_set_seg(CPU, number, 1, selector, ctypes.c_uint64(0), 0xFFFF_FFFF, attributes)
+        base = ctypes.c_uint64(THREAD if number == FS else 0)
+        lib.cpu_set_seg(CPU, number, 1, selector, base, 0xFFFF_FFFF, attributes)
     lib.cpu_set_cr0(CPU, CR0)
     lib.cpu_set_cr3(CPU, ctypes.c_uint64(root))
     lib.cpu_set_cr4(CPU, ctypes.c_uint64(CR4))
