@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,11 +32,9 @@ def _fill(
     region: Region, numbers: bytes, places: list[Held], pointers: Pointers, start: int, size: int
 ) -> None:
     """Put the bytes of the addresses that have any from `start` on in the place of their numbers."""
-    at = max(bisect_right(places, start, key=lambda held: held[0]) - 1, 0)
-    for offset, count in places[at:]:
-        if offset >= start + size:
-            return
-        value = int.from_bytes(numbers[offset : offset + count], "little")
-        ids = pointers.opaque(value)
+    first = max(bisect_right(places, start, key=lambda held: held[0]) - 1, 0)
+    behind = bisect_left(places, start + size, key=lambda held: held[0])
+    for offset, count in places[first:behind]:
+        ids = pointers.opaque(int.from_bytes(numbers[offset : offset + count], "little"))
         if type(ids) is tuple:
             region.data[offset : offset + count] = ids[:count]
