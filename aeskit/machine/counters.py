@@ -98,7 +98,9 @@ class Counters:
         if found is None:
             known = [byte & 0xFF & ~self.expressions.varying(byte) for byte in word]
             base = tuple(byte ^ constant for byte, constant in zip(word, known, strict=True))
-            found = self._origin[word] = (base, int.from_bytes(bytes(known), "little"))
+            inner, more = self._origin.get(base, (base, 0))  # set bits are a sum where the base has none
+            offset = int.from_bytes(bytes(known), "little") + more
+            found = self._origin[word] = (inner, offset % (1 << 8 * len(word)))
         return found
 
     def zero(self, word: Word) -> Predicate | bool:
@@ -183,7 +185,7 @@ class Counters:
 
     def _sum_of_two(self, x: Word, y: Word) -> Word | None:
         """Two public unknowns: a counter of their own; None for secret ones."""
-        if self.forms.are_lengths(x, y):
+        if self.forms.are_lengths(x, y) or self.forms.are_mixed(x, y):
             return self.forms.sum(x, y)
         if not self.names(x) | self.names(y) <= self.public:
             return None

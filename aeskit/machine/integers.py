@@ -190,7 +190,7 @@ class Integers:
         total = total and domain.counters.sum(total, (carry, *[0] * (size - 1)), minus)
         if total is None:
             self._choose(x, y)
-            if domain.counters.forms.are_lengths(x, y) and not carry:
+            if domain.counters.forms.are_mixed(x, y) and not carry:
                 total = domain.counters.forms.sum(x, y, minus)
         if total is None:
             return self._single_bit(entry, bits, instruction, *values)
@@ -256,6 +256,8 @@ class Integers:
             answer = counters.forms.less(x, y) if minus else counters.forms.wraps(x, y)
             question = counters.between(*answer) if isinstance(answer, tuple) else answer
             return unknown if question is None else as_flag(question)
+        if known is None and minus and not carry:
+            return self._below(x, y, bits)
         if known is None:
             return unknown if minus or carry else as_flag(counters.carry(x, y))
         if not minus:  # word + known + carry > top
@@ -267,6 +269,15 @@ class Integers:
         if values[1] is not None:  # x < known + carry
             return as_flag(counters.between(x, 0, known + carry - 1))
         return as_flag(counters.between(y, known - carry + 1, top))  # known < y + carry
+
+    def _below(self, x: Word, y: Word, bits: int) -> Any:
+        """Whether x < y of two unknowns: where x is y + k, whether that carries."""
+        counters = self.domain.counters
+        question = counters.below(x, y)
+        if not isinstance(question, Predicate):
+            return Unknown("the carry of a value that is not constant") if question is None else int(question)
+        k = (counters.origin(x)[1] - counters.origin(y)[1]) % (1 << bits)
+        return Carry(question.word, question.low, question.high, y, k) if bits == 64 else question
 
     # ---- Addresses computed as values
 

@@ -27,12 +27,18 @@ class LinearForms:
         self._words: dict[tuple[int, Form], Word] = {}
         self._whole: dict[Word, tuple[Word, int]] = {}
         self.lengths: frozenset[str] = frozenset()
-        """Names of unknown lengths and numbers of passes: of words of these alone forms are made."""
+        """Names of unknown lengths and numbers of passes: of words of these, and counters, forms are made."""
 
     def are_lengths(self, *words: Word) -> bool:
         """Whether words hang on nothing else."""
         names = self.counters.names
         return bool(self.lengths) and all(names(word) <= self.lengths for word in words)
+
+    def are_mixed(self, *words: Word) -> bool:
+        """Whether words of 64 bits hang on lengths and public counters, on a length at least."""
+        names = frozenset().union(*map(self.counters.names, words))
+        known = names <= self.lengths | self.counters.public
+        return known and not names.isdisjoint(self.lengths) and len(words[0]) == 8
 
     # ---- Words and forms
 
@@ -122,9 +128,12 @@ class LinearForms:
     def exact(self, word: Word, signed: bool = False) -> tuple[Form, int] | None:
         """The form and the constant whose sum over the integers is the word's number; None if none always is.
 
-        The number is from 0 on, or `signed`.
+        The number is from 0 on, or `signed`. Words of which one value alone is left are in the constant.
         """
-        (form, offset), modulus = self.of(word), 1 << 8 * len(word)
+        (every, offset), modulus = self.of(word), 1 << 8 * len(word)
+        bounds = [self.counters.bounds(base) for base, _ in every]
+        offset += sum(k * first for (_, k), (first, last) in zip(every, bounds, strict=True) if first == last)
+        form = tuple(term for term, (first, last) in zip(every, bounds, strict=True) if first < last)
         low, high = self.span(form, offset + modulus // 2 * signed)
         turns = low // modulus
         return (form, offset - turns * modulus) if high // modulus == turns else None
@@ -179,7 +188,7 @@ class LinearForms:
     def cut(self, base: Word, at: int) -> tuple[Word, int] | None:
         """(x, c) where base ≥ `at` is x ≥ c, or its opposite; None where no one word tells."""
         exact = self.exact(base) if base in self._forms else None
-        if exact is None or len(exact[0]) > 1:
+        if exact is None or len(exact[0]) != 1:
             return None
         ((source, factor),), constant = exact
         if factor > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aeskit.machine.addresses import DISTANCE, SMALL, STACK, SUMS, WORD, Addresses, Place, comparable, exact
-from aeskit.machine.counters import Predicate, Unknown, Word
+from aeskit.machine.counters import Unknown, Word
 from aeskit.machine.gf2 import keep
 from aeskit.machine.splits import Choose
 
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from aeskit.machine.decode import Memory
     from aeskit.machine.symbolic import Symbolic
 
-LAYOUT = "how the buffers lie"
-"""The input that stands for what hangs on it: a run is done for every answer."""
 FEW_BITS = 16
 """A public word with at most so many unknown bits is taken value by value where it must be known."""
 LINE = 64
@@ -38,7 +36,6 @@ class Pointers:
         """Address and bytes of the call's buffers, by number: no call has shorter ones."""
         self._taken: dict[int, set[tuple[int, int]]] = {}
         """Pairs of buffers of which a distance was taken, by how many lie between, in any run."""
-        self._layouts: dict[tuple[int, int, str], int] = {}
         self._opaque: dict[Word, Any] = {}
         self._low: dict[int, Any] = {}
         self._bases: dict[Word, int] = {}
@@ -155,10 +152,10 @@ class Pointers:
         if sum(v.bit_count() for v in vary) <= FEW_BITS and self.domain.is_public(value):
             self.domain.choose(value, vary)
 
-    def compared(self, name: str, bits: int, values: tuple[Any, ...]) -> tuple[Any, Any] | None:
+    def compared(self, name: str, bits: int, values: tuple[Any, ...]) -> tuple[int, int] | None:
         """CF and ZF of a comparison of two buffers' distance with a number; None for any other operation.
 
-        Known where they are the same for all buffers that do not overlap, else anything.
+        None too where they are not the same for all buffers that do not overlap: then each answer is a case.
         """
         x, y = values if len(values) == 2 else (0, 0)
         if name != "cmp" or bits != 64 or type(x) is not int or type(y) is not int:
@@ -169,10 +166,10 @@ class Pointers:
         if never is None or self.place(number) is not None:
             return None
         signed = number - WORD if number >> 63 else number
-        if never[0] < min(signed, 0) and max(signed, -1) < never[1]:
-            less = signed < 0  # of unsigned numbers a negative one is above all distances
-            return int(less if distance == x else not less), 0
-        return self._layout(x, y, "less"), self._layout(x, y, "equal")
+        if min(signed, 0) <= never[0] or never[1] <= max(signed, -1):
+            return None
+        less = signed < 0  # of unsigned numbers a negative one is above all distances
+        return int(less if distance == x else not less), 0
 
     def take(self, name: str, values: tuple[Any, ...]) -> None:
         """Note of which two buffers a difference is the distance."""
@@ -181,12 +178,6 @@ class Pointers:
             if isinstance(one, int) and isinstance(two, int) and one != two:
                 for pair in ((one, two), (two, one)):
                     self._taken.setdefault(pair[0] - pair[1], set()).add(pair)
-
-    def _layout(self, x: int, y: int, what: str) -> Predicate:
-        """A question of which either answer is possible."""
-        number = self._layouts.setdefault((x, y, what), len(self._layouts))
-        byte = int(self.domain.expressions.inputs(LAYOUT, number + 1)[number])
-        return Predicate((byte,), 1, 255)
 
     def not_zero(self, values: tuple[Any, ...]) -> bool:
         """Whether one of the values is an address at which something lies: that is never 0."""

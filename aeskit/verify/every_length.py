@@ -38,6 +38,8 @@ STANDS_FOR = 1 << 40
 """What an unknown length is in an address: so far away that the buffer's two ends do not meet."""
 TAIL = 48
 PASSES = (1, 2)
+HEADS = 4
+"""How many loops are tried as the main one."""
 ROUNDS = 8
 """How often registers may turn out dead before the search is given up."""
 
@@ -96,16 +98,24 @@ class EveryLength:
 
     def _try(self) -> Closed:
         blank = Closed(self.function, self.contract.name, self.key_size, self.in_place)
-        said = ""
-        known = self.prover.loops.get(self.function)
-        for passes in PASSES if known is None else (known.passes, *PASSES):
+        known, said, tried = self.prover.loops.get(self.function), "", set[int]()
+        try:
+            if known is not None:
+                return self._close(replace(blank, passes=known.passes), known.head, known.stride)
+        except (NotClosed, MachineError) as error:
+            said = str(error)
+        for _ in range(HEADS):
             try:
-                if known is not None and passes == known.passes:
-                    return self._close(replace(blank, passes=passes), known.head, known.stride)
-                address, stride = self._find()
-                return self._close(replace(blank, passes=passes), Head(address), stride * passes)
+                address, stride = self._find(frozenset(tried))
             except (NotClosed, MachineError) as error:
                 said = said or str(error)
+                break
+            tried.add(address)
+            for passes in PASSES:
+                try:
+                    return self._close(replace(blank, passes=passes), Head(address), stride * passes)
+                except (NotClosed, MachineError) as error:
+                    said = said or str(error)
         return replace(blank, findings=(f"not closed for every length: {said}",))
 
     # ---- Cases
@@ -143,7 +153,7 @@ class EveryLength:
                 span = lengths_of(assumption, self._word(assumption), self.prover.domain, self.contract)
                 raise NotClosed(f"{span} the function returns without a loop") from None
             except Split as split:
-                todo += assumption.halves(split)
+                todo += self.prover.halves(assumption, split)
                 continue
             except Impossible:
                 continue
@@ -169,12 +179,17 @@ class EveryLength:
 
     # ---- The loop
 
-    def _find(self) -> tuple[int, int]:
-        """The head's address and the stride, in the first case that has a loop; `_pass` asks every case."""
+    def _find(self, tried: frozenset[int]) -> tuple[int, int]:
+        """The head's address and the stride, in the first case that has a loop; `_pass` asks every case.
+
+        A loop in the main loop comes first where it does blocks of its own: then another is asked for than
+        those that were `tried`.
+        """
         self.window = WINDOW
         while True:
             try:
-                found = next((outcome for _, outcome in self._cases(self._look) if outcome), None)
+                cases = self._cases(lambda assumption: self._look(assumption, tried))
+                found = next((outcome for _, outcome in cases if outcome), None)
             except Choose:
                 continue
             if found is None:
@@ -189,11 +204,11 @@ class EveryLength:
         """
         return max(2 * BLOCK, -(-self.contract.minimum // BLOCK) * BLOCK)
 
-    def _look(self, assumption: Assumption) -> tuple[int, int]:
+    def _look(self, assumption: Assumption, tried: frozenset[int]) -> tuple[int, int]:
         machine = self.prover.machine
         self._place(self._call(assumption, self._least()), assumption)
         machine.start(self.function)
-        watch = Watch(machine, self.prover.domain.counters, self._base(assumption))
+        watch = Watch(machine, self.prover.domain.counters, self._base(assumption), tried)
         machine.resume(self.prover.limit, until=watch)
         if machine.finished:
             raise _Returns
@@ -339,7 +354,7 @@ class EveryLength:
                 if not self._agrees(length, stride, assumption):
                     return False
             except Split as split:
-                todo += assumption.halves(split)
+                todo += self.prover.halves(assumption, split)
             except Impossible:
                 continue
         return True

@@ -103,9 +103,13 @@ def _risen(domain: Symbolic, value: Any, rise: int, more: int) -> Any:
 
 
 def risen_by(domain: Symbolic, before: Any, after: Any) -> int | None:
-    """By how much a number, an address or a length is more than another; None where that is not known."""
+    """By how much a number, an address, a length or a public counter is more than another one.
+
+    None where that is not known.
+    """
     forms, words = domain.counters.forms, (_word(domain, before), _word(domain, after))
-    if not all(type(v) is int or forms.are_lengths(w) for v, w in zip((before, after), words, strict=True)):
+    names = frozenset().union(*map(domain.counters.names, words))
+    if not names <= forms.lengths | domain.counters.public:
         return None
     form, rise = forms.of(forms.sum(words[1], words[0], minus=True))
     signed = (rise + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -22,6 +22,8 @@ class Watch:
     counters: Counters
     length: Word
     """The base of the unknown length."""
+    tried: frozenset[int] = frozenset()
+    """Addresses that are not the main loop's head."""
     stride: int = 0
     _before: int = 0
     _seen: dict[int, tuple[list[Any], int] | None] = field(default_factory=dict)
@@ -35,7 +37,7 @@ class Watch:
     def __call__(self, rip: int) -> bool:
         """Whether the run stands at the head for the second time."""
         back, self._before = rip < self._before, rip
-        if not back:
+        if not back or rip in self.tried:
             return False
         now = list(self.machine.state.gpr), self._done()
         # A loop of rounds, or a callee, comes back before the data has moved: it is not the head.

@@ -23,7 +23,6 @@ from aeskit.machine.errors import MachineError, OutsideDomain, UnknownInstructio
 from aeskit.machine.loader import PROTECTOR, Image
 from aeskit.machine.masks import UnsetMask
 from aeskit.machine.memory import Region
-from aeskit.machine.pointers import LAYOUT
 from aeskit.machine.relocate import AROUND
 from aeskit.machine.run import MAX_STEPS, RETURN, STACK_SIZE, STACK_TOP, Machine
 from aeskit.machine.splits import Choose, Impossible, Split
@@ -167,7 +166,7 @@ class Prover:
                 call = self.call(contract, proof.length, proof.key_size, proof.in_place, assumption)
                 findings = self._case(proof.function, call, head)
             except Split as split:
-                todo += assumption.halves(split)
+                todo += self.halves(assumption, split)
                 continue
             except Impossible:
                 continue
@@ -186,9 +185,15 @@ class Prover:
         """For the end of a finding: that the case is one of how far apart buffers lie."""
         words = [word for word, _ in assumption.intervals if isinstance(word[0], int)]
         counters = self.domain.counters
-        if not any(counters.names(word) & (counters.layout | {LAYOUT}) for word in words):
+        if not any(counters.names(word) & counters.layout for word in words):
             return ""
         return ", for one answer to how far apart two buffers lie, which the code asks"
+
+    def halves(self, assumption: Assumption, split: Split) -> Iterator[Assumption]:
+        """The two cases of a split, a counter's bytes numbers where one value is left."""
+        counters, expressions = self.domain.counters, self.domain.expressions
+        inputs = counters.public - counters.layout - {LENGTH}
+        return (half.settled(expressions, inputs) for half in assumption.halves(split))
 
     def _case(self, function: str, call: Call, head: Head | None) -> list[str]:
         self.place(call)
@@ -243,7 +248,7 @@ class Prover:
         """
         counters = self.domain.counters
         counters.assume(dict(assumption.intervals))
-        counters.public = assumption.public() | {LENGTH, LAYOUT}
+        counters.public = assumption.public() | {LENGTH}
         key = (contract, length, key_size, in_place, assumption)
         call = self._calls.get(key) if given is None else None
         if call is None:
@@ -260,7 +265,7 @@ class Prover:
         else:
             for item in call.assumed:
                 self._assume(*item)
-        counters.public = frozenset(call.public) | {LENGTH, LAYOUT}
+        counters.public = frozenset(call.public) | {LENGTH}
         return call
 
     def _make_public(self, name: str) -> None:

@@ -50,8 +50,8 @@ BY_QUADWORDS = (
         # of 40 bytes each: no less than that apart
         ("mov %rdi, %rax; sub %rsi, %rax; cmp $14, %rax; ja 1f; ud2; 1: " + PLAIN, 1),
         ("mov %rdi, %rax; sub %rsi, %rax; lea 8(%rax), %r8; cmp $15, %r8; ja 1f; ud2; 1: " + PLAIN, 1),
-        ("mov %rdi, %rax; sub %rsi, %rax; cmp $80, %rax; ja 1f; nop; 1: " + PLAIN, 4),
-        ("mov %rdi, %rax; sub %rsi, %rax; lea 8(%rax), %r8; cmp $80, %r8; jbe 1f; nop; 1: " + PLAIN, 4),
+        ("mov %rdi, %rax; sub %rsi, %rax; cmp $80, %rax; ja 1f; nop; 1: " + PLAIN, 3),
+        ("mov %rdi, %rax; sub %rsi, %rax; lea 8(%rax), %r8; cmp $80, %r8; jbe 1f; nop; 1: " + PLAIN, 3),
     ],
 )
 def test_each_answer_is_a_case(tmp_path, body, cases):
