@@ -28,6 +28,9 @@ _IDIOMS = {"vpxor", "vpxord", "vpxorq", "vxorps", "vxorpd", "pxor", "xorps", "xo
 _IDIOMS |= {"vpcmpeqb", "pcmpeqb", "vpsubb", "vpsubq", "vpternlogd", "vpternlogq", "xor", "sub", "kxnorq"}
 _IDIOMS |= {"kxorq", "kxnord", "kxord", "kxnorw", "kxorw", "kxnorb", "kxorb"}
 """With one register as every source these read nothing of it."""
+_INSERTS = {"pinsrb": 1, "pinsrw": 2, "pinsrd": 4, "pinsrq": 8}
+_INSERTS |= dict.fromkeys(("movhps", "movhpd", "movlps", "movlpd"), 8)
+"""Legacy forms that set so many bytes of an xmm register and leave the others."""
 
 
 def all_findings(
@@ -125,7 +128,7 @@ def unset(run: Events, arguments: Sequence[str]) -> Iterator[Finding]:
 
     Nor is a copy in another register, which then has nothing in it either.
     """
-    known = {"rsp", "rip", *arguments}
+    known, filled = {"rsp", "rip", *arguments}, dict[str, int]()
     for number, event in enumerate(run.events):
         instruction = event.instruction
         if instruction.mnemonic in ("vzeroupper", "vzeroall") or _is_idiom(instruction):
@@ -133,13 +136,17 @@ def unset(run: Events, arguments: Sequence[str]) -> Iterator[Finding]:
         if _copies(instruction) and not known.issuperset(instruction.reads):
             known.difference_update(instruction.writes)
             continue
+        part, target = _inserted(instruction)
+        if part and target not in known:
+            filled[target] = filled.get(target, 0) | part
+        partly = {target} if part and target not in known and filled[target] != 0xFFFF else set()
         kept = instruction.mnemonic == "push" or _stores(instruction)
         for name in instruction.reads:
-            if name not in known and _counts(name) and not (kept and name in _KEPT_NAMES):
+            own = bool(part) and name == target  # what an insertion leaves of it is not used by it
+            if name not in known and _counts(name) and not own and not (kept and name in _KEPT_NAMES):
                 known.add(name)
                 yield Finding(f"{shown(name, instruction)} is read, which nothing has set", number)
-        known.update(event.values)
-        known.update(instruction.writes)
+        known.update({*event.values, *instruction.writes} - partly)
 
 
 def _copies(instruction: d.Instruction) -> bool:
@@ -149,6 +156,16 @@ def _copies(instruction: d.Instruction) -> bool:
     one = len(instruction.operands) == 2 and kinds in ({d.Vector}, {d.Gpr}, {d.Mask})
     whole = len(sizes) == 1 and min(sizes) >= 4 and not instruction.mask
     return one and whole and _MOVES.fullmatch(instruction.mnemonic) is not None
+
+
+def _inserted(instruction: d.Instruction) -> tuple[int, str]:
+    """The bytes of a register that are set one by one, a bit each, and its full name; 0 for no such thing."""
+    size, operands = _INSERTS.get(instruction.mnemonic, 0), instruction.operands
+    if not size or not isinstance(operands[0], d.Vector):
+        return 0, ""
+    last = operands[-1]
+    number = last.value if isinstance(last, d.Immediate) else int(instruction.mnemonic[3] == "h")
+    return (1 << size) - 1 << number % (LANE // size) * size, f"zmm{operands[0].number}"
 
 
 def _stores(instruction: d.Instruction) -> bool:

@@ -34,6 +34,8 @@ CLEAN = [
     "vmovdqu (%rdi),%xmm0",
     "vmovdqa64 %xmm16,%xmm8; mov %rbx,%r11; mov $1,%ebx; mov %r11,%rbx",
     "sub $4096,%rsp; movq $0,-128(%rsp); add $4096,%rsp",
+    "pinsrq $1,(%rdi),%xmm3; pinsrq $0,8(%rdi),%xmm3; paddq %xmm3,%xmm3",
+    "movlps (%rdi),%xmm3; pinsrd $3,(%rdi),%xmm3; pinsrd $2,(%rdi),%xmm3; movups %xmm3,(%rsi)",
 ]
 
 
@@ -59,6 +61,9 @@ def test_nothing_is_found_in_clean_code(assembled, source):
         ("vpxor %xmm1,%xmm2,%xmm3", "step 0: xmm2 is read, which nothing has set"),
         ("vmovdqa64 %xmm16,%xmm8; vpaddq %xmm8,%xmm8,%xmm8", "step 1: xmm8 is read, which nothing has set"),
         ("xor %eax,%eax; mov %r10,%rax; inc %rax", "step 2: rax is read, which nothing has set"),
+        ("pinsrq $1,(%rdi),%xmm3; paddq %xmm3,%xmm3", "step 1: xmm3 is read, which nothing has set"),
+        ("movhps (%rdi),%xmm3; pinsrd $1,%edi,%xmm3; por %xmm3,%xmm3", "step 2: xmm3 is read, which nothing"),
+        ("pinsrq $1,%r11,%xmm3", "step 0: r11 is read, which nothing has set"),
         ("movhlps %xmm3,%xmm1", "step 0: xmm3 is read, which nothing has set"),
         ("add %r11,%rdi", "step 0: r11 is read, which nothing has set"),
         ("vmovdqu8 (%rdi),%xmm0{%k1}{z}", "step 0: k1 is read, which nothing has set"),
