@@ -33,6 +33,7 @@
         .type \name, @function
         .p2align 6
 \name:
+        .cfi_startproc
 .endm
 
 /* Encryption is one chain: each block waits for the one before. So that it waits for AES alone, the next block enters
@@ -281,6 +282,7 @@ function cts_decrypt_\set
         vmovdqu xv5, [rsi - 16]
 1:
         push rcx
+        .cfi_adjust_cfa_offset 8
         cts_table
         vmovdqu xv1, [rcx + 32]
         cts_in_order 2f
@@ -304,6 +306,7 @@ function cts_decrypt_\set
         vmovdqu [rdx + rax], xv4
         vmovdqu [rdx], xv0
         pop rcx
+        .cfi_adjust_cfa_offset -8
         sub rsi, rcx
         sub rdx, rcx
         call cbc_decrypt_blocks_\set

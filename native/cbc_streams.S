@@ -184,17 +184,15 @@
         .set IVS, 8 * GROUP
         .set LENGTH, IVS + 16 * GROUP
         .set STAGE, LENGTH + 64
+        .set FRAME, STAGE + STAGED * -64 * GROUP + 64
 
 function cbc_streams_encrypt_\set
         and rcx, -16
         jz 6f
         sub r9d, 1
         jb 6f
-        mov rax, rsp
-        sub rsp, STAGE + STAGED * -64 * GROUP + 64
-        and rsp, -64
+        open_stack FRAME, LENGTH + 8, rax
         mov [rsp + LENGTH], rcx
-        mov [rsp + LENGTH + 8], rax
         schedule enc, rdi, rdi, r11, r10
         mov [rsp + LENGTH + 16], r10
         vspread first, [rdi]
@@ -240,9 +238,11 @@ function cbc_streams_encrypt_\set
         add r8, 16 * GROUP
         jmp 1b
 5:
-        mov rsp, [rsp + LENGTH + 8]
+        .cfi_remember_state
+        close_stack LENGTH + 8
 6:
         leave_lanes
+        .cfi_restore_state
 
         .if STAGED
 .Lfull_\set:

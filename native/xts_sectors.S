@@ -151,7 +151,7 @@ function \name
         jz .L\name\()_return
         test r9d, r9d
         jz .L\name\()_return
-        push rbx
+        push_told rbx
         mov ebx, r9d
         shl rbx, 4
         schedule \direction, rdi + 496, rdi, r10, rax
@@ -178,8 +178,10 @@ function \name
         add r8, 16
         dec r9d
         jnz .L\name\()_sector
-        pop rbx
+        .cfi_remember_state
+        pop_told rbx
         leave_lanes
+        .cfi_restore_state
 
 .L\name\()_several:
         xor r11d, r9d
@@ -188,6 +190,8 @@ function \name
         sectors_ivs
         jmp .L\name\()_ready
 .L\name\()_return:
+        .cfi_def_cfa_offset 8
+        .cfi_restore rbx
         leave_lanes
 end_function \name
 .endm

@@ -8,6 +8,8 @@ from aeskit.machine.events import lanes
 from aeskit.machine.loader import load
 from aeskit.machine.memory import Memory
 from aeskit.machine.run import Machine
+from aeskit.verify import proofs
+from aeskit.verify.calls import Given, prepare
 from aeskit.verify.review import unwind
 
 RIGHT = """
@@ -35,6 +37,29 @@ FRAME = """
  .cfi_def_cfa %rsp, 8
 """
 
+COMPUTED = """
+ mov %rsp, %r11
+ .cfi_def_cfa_register %r11
+ sub $160, %rsp
+ and $-64, %rsp
+ mov %r11, 80(%rsp)
+ .cfi_escape 0x0f, 6, 0x77, 0xd0, 0, 0x06, 0x23, 8
+ mov $1, %r11d
+ mov 80(%rsp), %rsp
+ .cfi_def_cfa %rsp, 8
+"""  # DW_OP_breg7 80, DW_OP_deref, DW_OP_plus_uconst 8
+
+EXPRESSED = COMPUTED.replace(
+    " mov $1, %r11d",
+    """ push %rbx
+ .cfi_escape 0x0f, 6, 0x77, 0xd8, 0, 0x06, 0x23, 8
+ .cfi_escape 0x10, 3, 2, 0x77, 0
+ mov $1, %ebx
+ pop %rbx
+ .cfi_restore %rbx
+ .cfi_escape 0x0f, 6, 0x77, 0xd0, 0, 0x06, 0x23, 8""",
+)  # DW_CFA_expression of rbx, DW_OP_breg7 0
+
 
 def followed(tmp_path, body, start=".cfi_startproc", end=".cfi_endproc", linked=()):
     source = tmp_path / "f.S"
@@ -55,7 +80,7 @@ LINKED = ((), ("-shared",), ("-static", "-no-pie", "-Wl,--entry=f"), ("-shared",
 
 
 @pytest.mark.parametrize("linked", LINKED)
-@pytest.mark.parametrize("body", ["nop", RIGHT, FRAME])
+@pytest.mark.parametrize("body", ["nop", RIGHT, FRAME, COMPUTED, EXPRESSED])
 def test_a_right_table_holds(tmp_path, body, linked):
     table = followed(tmp_path, body, linked=linked)
     assert table.rows
@@ -70,6 +95,8 @@ def test_a_right_table_holds(tmp_path, body, linked):
         (RIGHT.replace(".cfi_rel_offset %rbx, 0", ""), ["rbx is changed, and the table does not say"]),
         (RIGHT.replace("%rbx, 0", "%rbx, 8"), ["the caller's rbx is not at -8 from the frame"]),
         (FRAME.replace(".cfi_def_cfa %rsp, 8", ""), ["the frame is at rbp"]),
+        (COMPUTED.replace("0x23, 8", "0x23, 16"), ["the frame is computed as +8 bytes from where it is"] * 2),
+        (EXPRESSED.replace("2, 0x77, 0", "2, 0x77, 8"), ["the caller's rbx is not at "]),
     ],
 )
 @pytest.mark.parametrize("linked", LINKED)
@@ -77,6 +104,24 @@ def test_a_wrong_table_is_told_with_what_must_be(tmp_path, body, told, linked):
     wrong = list(followed(tmp_path, body, linked=linked).wrong.values())
     assert len(wrong) >= len(told)
     assert all(one.startswith(text) for one, text in zip(wrong, told, strict=False))
+
+
+FRAMES = {
+    "xts_encrypt_aesni_avx": 333,
+    "cbc_streams_encrypt_aesni_avx": 16 * 18 * 17,
+    "cts_decrypt_aesni_avx": 77,
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_our_functions_with_frames_have_right_tables(name):
+    """At every instruction that a call reaches, its subroutines' apart."""
+    target = proofs.own([name])[-1]
+    prepared = prepare(target.image(), name, target.promise(), Given(FRAMES[name]))
+    table = unwind.read(prepared.image, prepared.image.symbols[name])
+    unwind.follow(table, lanes(prepared.machine(), name))
+    assert table.wrong == {}
+    assert table.checked > 50
 
 
 def test_no_table_covers_the_function(tmp_path):

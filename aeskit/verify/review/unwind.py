@@ -14,6 +14,7 @@ from typing import Any
 
 from elftools.common.exceptions import DWARFError, ELFError
 from elftools.dwarf.callframe import FDE, CallFrameInfo
+from elftools.dwarf.dwarf_expr import DW_OP_name2opcode, DWARFExprParser
 from elftools.dwarf.structs import DWARFStructs
 
 from aeskit.bits import from_le, to_le
@@ -25,6 +26,7 @@ NUMBERS = ("rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", *(f"r{n}" for
 """DWARF's numbers of the registers (System V AMD64 ABI, figure 3.36)."""
 KEPT = ("rbx", "rbp", "r12", "r13", "r14", "r15")
 SECTION = ".eh_frame"
+_STRUCTS = DWARFStructs(little_endian=True, dwarf_format=32, address_size=8)
 BROKEN = (DWARFError, ELFError, LookupError, RuntimeError, TypeError, ValueError, AssertionError)
 """What the parser raises for a broken one."""
 
@@ -69,8 +71,7 @@ def read(image: Image, address: int) -> Unwind:
 @lru_cache(maxsize=1)
 def _entries(at: int, data: bytes) -> list[tuple[int, int, FDE]]:
     """Start, end and table of every function; of a large library once."""
-    structs = DWARFStructs(little_endian=True, dwarf_format=32, address_size=8)
-    table = CallFrameInfo(io.BytesIO(data), len(data), at, structs, for_eh_frame=True)
+    table = CallFrameInfo(io.BytesIO(data), len(data), at, _STRUCTS, for_eh_frame=True)
     found = (entry for entry in table.get_entries() if isinstance(entry, FDE))
     return [(e["initial_location"], e["initial_location"] + e["address_range"], e) for e in found]
 
@@ -97,14 +98,36 @@ def follow(unwind: Unwind, run: Events) -> None:
                 stack |= {at + i: byte for i, byte in enumerate(data)}
 
 
+def _computed(expression: list[int], now: dict[str, int], stack: dict[int, int]) -> int | None:
+    """A register and a number; or the word at that place, which was stored there, and a number added.
+
+    None for any other expression.
+    """
+    operations = DWARFExprParser(_STRUCTS).parse_expr(expression)
+    names = [operation.op_name.rstrip("0123456789") for operation in operations]
+    number = operations[0].op - DW_OP_name2opcode["DW_OP_breg0"] if names[:1] == ["DW_OP_breg"] else -1
+    if not 0 <= number < len(NUMBERS) or names[1:] not in ([], ["DW_OP_deref", "DW_OP_plus_uconst"]):
+        return None
+    at = now[NUMBERS[number]] + int(operations[0].args[0])
+    if len(names) == 1:
+        return at
+    known = bytes(byte for i in range(8) if (byte := stack.get(at + i)) is not None)
+    return from_le(known) + int(operations[2].args[0]) if len(known) == 8 else None
+
+
 def _wrong(row: dict[Any, Any], now: dict[str, int], stack: dict[int, int], start: dict[str, int]) -> str:
     """What a row gets wrong with these registers and these bytes written; empty for nothing."""
     rule, frame = row.get("cfa"), start["rsp"] + 8
     if rule is not None and rule.expr is not None:
-        return ""
-    if rule is None or rule.reg >= len(NUMBERS):
+        found = _computed(rule.expr, now, stack)
+        if found is None:
+            return ""
+        if found != frame:
+            return f"the frame is computed as {found - frame:+} bytes from where it is"
+    elif rule is None or rule.reg is None or rule.reg >= len(NUMBERS):
         return "no register that the frame could be found by"
-    found = now[NUMBERS[rule.reg]] + rule.offset
+    else:
+        found = now[NUMBERS[rule.reg]] + rule.offset
     if found != frame:
         return f"the frame is at {NUMBERS[rule.reg]}{rule.offset - found + frame:+}, not {rule.offset:+}"
     for name in KEPT:
@@ -112,8 +135,8 @@ def _wrong(row: dict[Any, Any], now: dict[str, int], stack: dict[int, int], star
         if kept is None or kept.type in ("SAME_VALUE", "UNDEFINED"):
             if now[name] != start[name]:
                 return f"{name} is changed, and the table does not say where the caller's is"
-        elif kept.type == "OFFSET":
-            held = [stack.get(found + kept.arg + i) for i in range(8)]
-            if held != list(to_le(start[name], 8)):
-                return f"the caller's {name} is not at {kept.arg} from the frame"
+        elif kept.type in ("OFFSET", "EXPRESSION"):
+            at = found + kept.arg if kept.type == "OFFSET" else _computed(kept.arg, now, stack)
+            if at is not None and [stack.get(at + i) for i in range(8)] != list(to_le(start[name], 8)):
+                return f"the caller's {name} is not at {at - found} from the frame"
     return ""
