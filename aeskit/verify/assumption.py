@@ -15,6 +15,7 @@ from aeskit.machine import indices
 from aeskit.machine.gf2 import Expressions, keep, rows
 from aeskit.machine.pointers import address_of
 from aeskit.machine.splits import Choose, Impossible, Interval, Narrow, Split
+from aeskit.verify.parts import PARTS
 
 Ids = NDArray[np.int64]
 Bits = tuple[str, int, int]
@@ -55,7 +56,8 @@ class Assumption:
         """
         out = self
         for word, (low, high) in self.intervals:
-            bits = _bits_of(word, low, expressions) if low == high else ()
+            whole = len(word) not in PARTS  # what is asked of a part tells the models to add by parts
+            bits = _bits_of(word, low, expressions) if low == high and whole else ()
             if bits and all(name in names for name, *_ in bits):
                 intervals = tuple(item for item in out.intervals if item[0] != word)
                 out = replace(out, intervals=intervals, bits=(*out.bits, *bits))
