@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from aeskit.bits import BLOCK
 from aeskit.contracts import Call
 from aeskit.machine import indices
-from aeskit.machine.gf2 import Expressions, keep, rows
+from aeskit.machine.gf2 import Expressions, keep
 from aeskit.machine.pointers import address_of
 from aeskit.machine.splits import Choose, Impossible, Interval, Narrow, Split
-from aeskit.verify.parts import PARTS
 
 Ids = NDArray[np.int64]
 Bits = tuple[str, int, int]
@@ -48,20 +47,6 @@ class Assumption:
         others = tuple(item for item in self.indices if item[0] != split.key)
         for half in ((low, split.at - 1), (split.at, high)):
             yield replace(self, indices=(*others, (split.key, half)))
-
-    def settled(self, expressions: Expressions, names: frozenset[str]) -> Assumption:
-        """The same case, the bits of a counter of which one value is left fixed: then its bytes are numbers.
-
-        `names` are the call's public inputs: those that `inputs` gives.
-        """
-        out = self
-        for word, (low, high) in self.intervals:
-            whole = len(word) not in PARTS  # what is asked of a part tells the models to add by parts
-            bits = _bits_of(word, low, expressions) if low == high and whole else ()
-            if bits and all(name in names for name, *_ in bits):
-                intervals = tuple(item for item in out.intervals if item[0] != word)
-                out = replace(out, intervals=intervals, bits=(*out.bits, *bits))
-        return out
 
     def public(self) -> frozenset[str]:
         """The inputs that it says something of."""
@@ -101,21 +86,6 @@ class Assumption:
             return ids
 
         return unknown
-
-
-def _bits_of(word: Any, value: int, expressions: Expressions) -> tuple[tuple[str, int, int, int], ...]:
-    """The bits of inputs that a word is made of, as they are where it has a value; none for other words."""
-    out = []
-    for place, byte in enumerate(word):
-        terms = expressions.terms[byte >> 8] if isinstance(byte, int) else ()
-        if byte and len(terms) != 1:
-            return ()
-        for atom, matrix in terms:
-            what, mask = expressions.atoms[atom], rows(matrix)
-            if what[0] != "input" or matrix != keep(mask) or byte & 0xFF:
-                return ()
-            out.append((what[1], what[2], mask, value >> 8 * place & mask))
-    return tuple(out)
 
 
 @dataclass

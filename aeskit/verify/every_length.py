@@ -153,7 +153,7 @@ class EveryLength:
                 span = lengths_of(assumption, self._word(assumption), self.prover.domain, self.contract)
                 raise NotClosed(f"{span} the function returns without a loop") from None
             except Split as split:
-                todo += self.prover.halves(assumption, split)
+                todo += assumption.halves(split)
                 continue
             except Impossible:
                 continue
@@ -354,7 +354,7 @@ class EveryLength:
                 if not self._agrees(length, stride, assumption):
                     return False
             except Split as split:
-                todo += self.prover.halves(assumption, split)
+                todo += assumption.halves(split)
             except Impossible:
                 continue
         return True

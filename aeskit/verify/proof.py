@@ -166,7 +166,7 @@ class Prover:
                 call = self.call(contract, proof.length, proof.key_size, proof.in_place, assumption)
                 findings = self._case(proof.function, call, head)
             except Split as split:
-                todo += self.halves(assumption, split)
+                todo += assumption.halves(split)
                 continue
             except Impossible:
                 continue
@@ -188,12 +188,6 @@ class Prover:
         if not any(counters.names(word) & counters.layout for word in words):
             return ""
         return ", for one answer to how far apart two buffers lie, which the code asks"
-
-    def halves(self, assumption: Assumption, split: Split) -> Iterator[Assumption]:
-        """The two cases of a split, a counter's bytes numbers where one value is left."""
-        counters, expressions = self.domain.counters, self.domain.expressions
-        inputs = counters.public - counters.layout - {LENGTH}
-        return (half.settled(expressions, inputs) for half in assumption.halves(split))
 
     def _case(self, function: str, call: Call, head: Head | None) -> list[str]:
         self.place(call)

@@ -58,9 +58,6 @@ CTR(whole, for (; i < length - rest; i += 16) ONE(source + i, target + i);)
 CTR(blocks, size_t n = length / 16; for (; i < n; i++) ONE(source + 16 * i, target + 16 * i); i *= 16;)
 CTR(end, in to = source + (length & -16);
 	for (; source != to; source += 16, target += 16) ONE(source, target);)
-CTR(pairs, for (; i + 32 <= length; i += 32) {
-	ONE(source + i, target + i); ONE(source + i + 16, target + i + 16); }
-	if (length - i >= 16) { ONE(source + i, target + i); i += 16; })
 /* Wrong: the last whole block is left; the counter's upper half is lost in every second block. */
 CTR(short_by_one, for (; i + 16 < length; i += 16) ONE(source + i, target + i);)
 CTR(stale, for (; i + 16 <= length; i += 16) {
@@ -68,7 +65,7 @@ CTR(stale, for (; i + 16 <= length; i += 16) {
 	low++; if (!low && i % 32 == 0) high++; })
 """
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
-RIGHT = ["up", "down", "whole", "blocks", "end", "pairs"]
+RIGHT = ["up", "down", "whole", "blocks", "end"]
 
 
 @pytest.fixture(scope="module", params=[(c, o) for c in COMPILERS for o in ("-O2", "-O3")], ids="".join)
