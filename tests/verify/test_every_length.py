@@ -17,6 +17,7 @@ NATIVE = Path(__file__).parents[2] / "native"
     ("file", "function", "contract", "stride"),
     [
         ("ecb", "ecb_encrypt_aesni_avx", "ecb_encrypt", 128),
+        ("ctr", "ctr_crypt_aesni_avx", "ctr", 128),
         ("cbc", "cbc_encrypt_aesni_avx", "cbc_encrypt", 16),
         ("cbc", "cbc_decrypt_vaes_avx2", "cbc_decrypt", 256),
         ("xts", "xts_decrypt_vaes_avx512_256", "xts_decrypt_update", 128),
