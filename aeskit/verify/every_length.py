@@ -38,6 +38,8 @@ STANDS_FOR = 1 << 40
 """What an unknown length is in an address: so far away that the buffer's two ends do not meet."""
 TAIL = 48
 PASSES = (1, 2)
+MOST_BITS = 13
+"""Bits that choose addresses, of which each value is a case."""
 HEADS = 4
 """How many loops are tried as the main one."""
 ROUNDS = 8
@@ -124,6 +126,9 @@ class EveryLength:
         multiple = self.contract.multiple
         zeros = (multiple & -multiple) - 1 & 0xFF
         bits = ((LENGTH, 0, zeros, 0),) if zeros else ()
+        fixed = sum(mask.bit_count() for *_, mask in (*self.lengths.fixed, *self._choices().fixed))
+        if fixed > MOST_BITS:
+            raise NotClosed(f"an address depends on {fixed} bits of the length and of counters")
         of_length = self.lengths.cases(Assumption(bits=bits))
         cases = [case for start in of_length for case in self._choices().cases(start)]
         low = -(-self.contract.minimum // multiple) * multiple

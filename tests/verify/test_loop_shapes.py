@@ -80,3 +80,9 @@ def test_a_loop_with_one_thing_wrong_is_not_proved(tmp_path, shape, right, wrong
     text = loop_shapes.source(mode, shape, is_vex=mode == "cbc", wrong=change)
     _, found = everything(tmp_path, mode, text, in_place=False)
     assert found
+
+
+def test_an_address_that_hangs_on_a_whole_counter_is_refused_at_once(tmp_path):
+    text = loop_shapes.source("ctr", "index up", is_vex=False, wrong=lambda t: t.replace("%rax)", "%r9)"))
+    closed, _ = everything(tmp_path, "ctr", text, in_place=False)
+    assert "an address depends on" in closed.findings[0]
