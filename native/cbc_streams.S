@@ -38,6 +38,7 @@
  */
 
 #include "lanes.inc"
+#include "stack.inc"
 
         .section .rodata
         .p2align 4

@@ -28,6 +28,7 @@
  */
 
 #include "lanes.inc"
+#include "stack.inc"
 #include "xts_tweak.inc"
 
 /* The middle rounds of a remainder: straight for few registers, as a loop for many, which clobbers `offset`. */

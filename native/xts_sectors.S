@@ -40,6 +40,7 @@
  */
 
 #include "lanes.inc"
+#include "stack.inc"
 #include "xts_tweak.inc"
 
 .macro sectors_registers

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aeskit.machine import decode as d
+from aeskit.machine import realigned
 from aeskit.machine.addresses import SMALL
 from aeskit.machine.errors import MachineError, MemoryFault, UnknownInstruction
 from aeskit.machine.semantics import Array, Entry
@@ -99,7 +100,7 @@ class Binder:
 
         def checked() -> int:
             at = address()
-            if stack.address <= at < stack.end and domain.aligned < size:
+            if stack.address <= at < stack.end and realigned.alignment(domain.aligned, at) < size:
                 text = f"nothing has aligned the stack to more than 16: {self.ins.where()}"
                 raise MemoryFault("aligned access", at, size, text)
             return at

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from aeskit.machine import realigned
 from aeskit.machine.addresses import DISTANCE, SMALL, STACK, SUMS, WORD, Addresses, Place, comparable, exact
 from aeskit.machine.counters import Unknown, Word
 from aeskit.machine.gf2 import keep
@@ -126,9 +127,10 @@ class Pointers:
 
     def _moved(self, name: str, values: tuple[Any, ...]) -> bool:
         """Whether a difference tells by how much a stack pointer was aligned: that hangs on the caller's."""
-        if name not in ("sub", "sbb") or self.domain.aligned <= 16 or values[0] == values[1]:
+        if name not in ("sub", "sbb", "cmp") or not self.domain.aligned:
             return False
-        return self.place(values[0]) == self.place(values[1]) == STACK
+        both = self.place(values[0]) == self.place(values[1]) == STACK
+        return both and realigned.apart(self.domain.aligned, *values[:2])
 
     def _sum_is_none(self, values: tuple[Any, ...], minus: bool) -> bool:
         """Whether a sum with an address in it is no address; of two of one buffer a difference may be."""
@@ -193,8 +195,10 @@ class Pointers:
             address, mask = (x, y) if self.place(y) is None else (y, x)
             if mask < LINE:
                 return outcome
-            if name == "and" and self.place(address) == STACK:
-                self.domain.aligned = max(self.domain.aligned, mask & -mask)
+            if name == "and" and self.place(address) == STACK and self.domain.stack:
+                self.domain.aligned, result = realigned.align(
+                    self.domain.aligned, address, mask, *self.domain.stack
+                )
         unknown = Unknown("bits of an address")
         return result, cf, unknown if name in SUMS else of, (flags[0], unknown, unknown) if flags else flags
 

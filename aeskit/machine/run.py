@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aeskit.machine import decode as d
-from aeskit.machine import stand_ins, stored
+from aeskit.machine import realigned, stand_ins, stored
 from aeskit.machine.bind import bind
 from aeskit.machine.errors import MachineError, MemoryFault, StepLimit
 from aeskit.machine.loader import Image
@@ -79,6 +79,8 @@ class Machine:
         self._code: dict[
             int, tuple[Callable[[], int | None], int, Callable[[], tuple[Any, ...]], d.Instruction]
         ] = {}
+        self._entry: Bytes | None = None
+        """In a proof the stack as the call found it."""
         self.stretches: Stretches | None = None
         """What earlier runs over GF(2) did, where it is to be remembered."""
 
@@ -129,9 +131,10 @@ class Machine:
                 return "this is the caller's part of the stack"
             if type(gpr[4]) is int and address < gpr[4] - RED_ZONE:
                 return f"this is more than the red zone's {RED_ZONE} bytes below rsp"
-            return ""
+            return realigned.refusal(domain.aligned, address, size)
 
-        self.stack.refuse = refuse
+        domain: Any = self.domain
+        self.stack.refuse, self._entry = refuse, self.stack.data.copy()
 
     def hide_addresses(self, pointers: Pointers) -> None:
         """From now on an address that the image's constants hold is known as a whole alone."""
@@ -173,6 +176,9 @@ class Machine:
         rip, left = state.rip, limit
         watched = until is not None or self.changes is not None or self.memory.log is not None
         stretches = None if watched else self.stretches
+        if self._entry is not None:
+            domain: Any = self.domain
+            domain.stack = self.stack, self._entry
         if stretches:
             stretches.begin()
         try:
@@ -241,6 +247,7 @@ class Machine:
     def _losing(self, execute: Callable[[], int | None]) -> Callable[[], int | None]:
         """Where rsp rises, what it leaves behind more than the red zone is lost."""
         gpr, bottom = self.state.gpr, self.stack.address
+        domain: Any = self.domain
 
         def run() -> int | None:
             before = gpr[4]
@@ -248,6 +255,7 @@ class Machine:
             after = gpr[4]
             if type(after) is int and (type(before) is not int or after > before):
                 self.lose(before - RED_ZONE if type(before) is int else bottom, after - RED_ZONE)
+                domain.aligned = realigned.left(domain.aligned, after)
             return target
 
         return run

@@ -19,6 +19,7 @@ import numpy as np
 
 from aeskit.machine.errors import MemoryFault
 from aeskit.machine.memory import UNREAD, show
+from aeskit.machine.realigned import Frames
 from aeskit.machine.semantics import Array
 from aeskit.machine.splits import Choose, Impossible, Split
 from aeskit.machine.touched import Spans, Undeclared, touched
@@ -55,8 +56,8 @@ class _State(NamedTuple):
     flags: dict[str, Any]
     memory: dict[int, Array]
     """By a region's address."""
-    aligned: int
-    """To how many bytes the stack pointer was aligned."""
+    aligned: Frames
+    """Stack pointers that were aligned."""
 
 
 @dataclass(eq=False, slots=True)
@@ -83,7 +84,7 @@ class _Effect:
     memory: list[tuple[int, Array]]
     read_back: Spans
     writes: frozenset[str]
-    aligned: int
+    aligned: Frames
 
 
 @dataclass(eq=False, slots=True)

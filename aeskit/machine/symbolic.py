@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aeskit.machine import realigned
 from aeskit.machine.addresses import Addresses
 from aeskit.machine.counters import Carry, Counters, PairPredicate, Predicate, Unknown, Word, outside
 from aeskit.machine.decode import Instruction
@@ -15,6 +16,7 @@ from aeskit.machine.flags import undefined_carry, undefined_flags, undefined_res
 from aeskit.machine.gf2 import CONSTANTS, Expressions, Plan, basis
 from aeskit.machine.integers import Integers
 from aeskit.machine.lanes import Lanes
+from aeskit.machine.memory import Region
 from aeskit.machine.numbers import Numbers
 from aeskit.machine.places import Places
 from aeskit.machine.pointers import Pointers
@@ -54,8 +56,10 @@ class Symbolic:
         self._integers_public: frozenset[str] = frozenset()
         self.pointers: Pointers | None = None
         """What values are addresses, of which the code must not ask more than every address can tell."""
-        self.aligned = 0
-        """To how many bytes this run has aligned a stack pointer."""
+        self.aligned: realigned.Frames = ()
+        """Stack pointers that this run has aligned."""
+        self.stack: tuple[Region, Array] | None = None
+        """The stack of the machine that runs, in a proof, and what it held at the call."""
 
     def context(self) -> Any:
         """All that answers hang on besides expressions."""
@@ -313,8 +317,9 @@ class Symbolic:
     # ---- Integers and bytes
 
     def watch(self, addresses: Addresses) -> Pointers:
-        """From now on these numbers are addresses."""
-        self.pointers = Pointers(self, addresses)
+        """From now on these numbers are addresses; what was said of the same ones before holds on."""
+        if self.pointers is None or self.pointers.addresses != addresses:
+            self.pointers = Pointers(self, addresses)
         return self.pointers
 
     def opaque(self, value: Any) -> Any:

@@ -24,11 +24,11 @@ class Side:
 
     def __init__(self, machine: Machine) -> None:
         """It stands nowhere."""
-        self.machine, self.aligned = machine, 0
+        self.machine, self.aligned = machine, ()
 
     def start(self, function: str) -> None:
         """Stand at the function's first instruction, memory and arguments being set."""
-        self.aligned = 0
+        self.aligned = ()
         self.machine.start(function)
 
     def step(self) -> d.Instruction:

@@ -303,7 +303,7 @@ class Prover:
                 regions.append(Region(buffer.name, address, buffer.data.copy(), rights))
             self.pointers.buffers[number] = address, len(buffer.data)
         self.domain.counters.forms.lengths = frozenset() if length is None else frozenset({LENGTH})
-        self.domain.aligned = 0
+        self.domain.aligned = ()
         self.machine.reset(regions, self._stack)
         self._arguments_end = 8 * max(0, len(call.registers) - len(ARGUMENTS))
         self.machine.refuse_caller(self._arguments_end // 8)
