@@ -148,9 +148,10 @@ class EveryLength:
         todo = self._start()
         while todo:
             assumption = todo.pop()
-            interval = dict(assumption.intervals)[self._base(assumption)]
+            base, offset = self.prover.domain.counters.origin(self._word(assumption))
+            interval = dict(assumption.intervals)[base]
             if interval[1] < LONGEST - self.contract.multiple:
-                yield interval[1] + 1, None
+                yield interval[1] + offset + 1, None
                 continue
             try:
                 outcome = run(assumption)
@@ -173,7 +174,7 @@ class EveryLength:
                 else:
                     self._choices().hear(choice)
                 raise
-            yield interval[0], outcome
+            yield interval[0] + offset, outcome
 
     def _every_case(self, run: Any) -> list[tuple[int, Any]]:
         while True:
