@@ -264,8 +264,8 @@ def mutants(
     Every change that the proof leaves alive is told with the reason why it makes no difference. The exit
     status is 0 where all of them have one, 1 where one has none, 2 for a run that was misused or stopped.
     """
-    from aeskit.verify import mutants_command as command
     from aeskit.verify import prove_command
+    from aeskit.verify.mutants import command
 
     try:
         asked = command.targets(name, contract, contract_file, include, define)

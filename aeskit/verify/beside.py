@@ -13,7 +13,7 @@ from aeskit.machine.silicon import Silicon
 from aeskit.verify import pool
 from aeskit.verify.calls import Given, prepare
 from aeskit.verify.judge import limit
-from aeskit.verify.proofs import Target
+from aeskit.verify.proving.proofs import Target
 
 ENGINES = ("auto", "silicon", "emulator")
 

@@ -15,7 +15,7 @@ from aeskit.machine.memory import Memory
 from aeskit.printed import fitted, printable, progress, say
 from aeskit.verify import beside
 from aeskit.verify.beside import Beside
-from aeskit.verify.proofs import Target
+from aeskit.verify.proving.proofs import Target
 
 AGREE, DIFFER = 0, 1
 """Exit status."""

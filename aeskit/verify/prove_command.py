@@ -16,11 +16,11 @@ from rich.table import Table
 from aeskit import contracts
 from aeskit.machine import stand_ins
 from aeskit.printed import fitted, printable, progress, say, write_whole
-from aeskit.verify import proofs
-from aeskit.verify.every_length import Closed
-from aeskit.verify.proof import Proof
-from aeskit.verify.proof_cache import Cache, raw_loop
-from aeskit.verify.proofs import Target
+from aeskit.verify.proving import proofs
+from aeskit.verify.proving.cache import Cache, raw_loop
+from aeskit.verify.proving.every_length import Closed
+from aeskit.verify.proving.proof import Proof
+from aeskit.verify.proving.proofs import Target
 
 if TYPE_CHECKING:
     from aeskit.verify.refuted import Refuted

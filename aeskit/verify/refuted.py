@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from aeskit.cpu import FEATURES, detect
 from aeskit.machine.errors import MachineError
-from aeskit.verify.first_step import first_step
-from aeskit.verify.proof import Proof, Prover
-from aeskit.verify.proofs import Target, endless
+from aeskit.verify.proving.first_step import first_step
+from aeskit.verify.proving.proof import Proof, Prover
+from aeskit.verify.proving.proofs import Target, endless
 from aeskit.verify.review import hardware
 from aeskit.verify.review.code import read
 from aeskit.verify.review.counterexample import Counterexample

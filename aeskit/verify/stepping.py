@@ -25,7 +25,7 @@ from aeskit.models.arithmetic import choose
 from aeskit.trace import Finding, Trace
 from aeskit.verify.calls import ARGUMENTS, STARTS, Given, Prepared, prepare
 from aeskit.verify.judge import limit
-from aeskit.verify.proofs import find_contract, unpromised
+from aeskit.verify.proving.proofs import find_contract, unpromised
 
 ENGINES = ("lanes", "silicon", "emulator")
 

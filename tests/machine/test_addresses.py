@@ -3,7 +3,7 @@
 import pytest
 
 from aeskit.machine.addresses import IMAGE, UNDEFINED, WORD
-from aeskit.verify.proof import BUFFER_STEP, BUFFERS, FIRST_BUFFER, STACK_SIZE, STACK_TOP, Addresses
+from aeskit.verify.proving.proof import BUFFER_STEP, BUFFERS, FIRST_BUFFER, STACK_SIZE, STACK_TOP, Addresses
 
 CODE, ELSEWHERE = 0x2C5B_0040, 0x1A5C_3B10
 OTHERS = ((IMAGE, 0x2C5B_0000, 0x2C5B_2000), (UNDEFINED, 0x1A5C_3B00, 0x1A5C_3B20))

@@ -17,7 +17,7 @@ from aeskit.machine.lockstep import lockstep
 from aeskit.machine.memory import Memory, Region
 from aeskit.machine.run import Machine
 from aeskit.machine.silicon import Silicon
-from aeskit.verify.proof import Prover
+from aeskit.verify.proving.proof import Prover
 
 DATA = 0x5000_0000
 

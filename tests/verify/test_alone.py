@@ -12,9 +12,13 @@ from aeskit.machine import silicon
 from aeskit.machine.bochs import EmulatorMissing
 from aeskit.machine.bochs.library import library
 from aeskit.machine.loader import load
-from aeskit.verify import mutants, mutants_levels, mutants_make, mutants_reach, proofs
 from aeskit.verify.alone import Alone, Message
-from aeskit.verify.mutants_make import Mutant
+from aeskit.verify.mutants import levels as mutants_levels
+from aeskit.verify.mutants import make as mutants_make
+from aeskit.verify.mutants import reach as mutants_reach
+from aeskit.verify.mutants import survey as mutants
+from aeskit.verify.mutants.make import Mutant
+from aeskit.verify.proving import proofs
 
 NAME = "xts_encrypt_aesni_avx"
 """Every CPU of ours can run it, and it keeps tweaks on its stack."""

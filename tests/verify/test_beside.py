@@ -6,7 +6,7 @@ from engines import NO_EMULATOR, NO_SILICON
 from aeskit import contracts
 from aeskit.machine import semantics
 from aeskit.verify import beside, lockstep_command
-from aeskit.verify.proofs import Target, own
+from aeskit.verify.proving.proofs import Target, own
 
 SOURCE = """
 .globl copy

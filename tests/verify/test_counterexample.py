@@ -8,8 +8,9 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from engines import NO_SILICON
 
-from aeskit.verify import proofs, refuted
-from aeskit.verify.proofs import Target
+from aeskit.verify import refuted
+from aeskit.verify.proving import proofs
+from aeskit.verify.proving.proofs import Target
 from aeskit.verify.review import hardware
 
 pytest.importorskip("iced_x86", reason="decoding needs iced-x86")

@@ -7,7 +7,7 @@ import pytest
 
 from aeskit.contracts import ALL
 from aeskit.machine.loader import load
-from aeskit.verify.proof import Prover
+from aeskit.verify.proving.proof import Prover
 
 
 def prove(folder, text, contract, lengths, key_size=16):

@@ -7,7 +7,7 @@ from aeskit import contracts
 from aeskit.contracts import Contract
 from aeskit.machine.loader import load
 from aeskit.machine.silicon import Silicon
-from aeskit.verify.proofs import own
+from aeskit.verify.proving.proofs import own
 from aeskit.verify.review import pieces
 from aeskit.verify.review.hardware import Hardware
 

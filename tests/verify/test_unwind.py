@@ -8,8 +8,8 @@ from aeskit.machine.events import lanes
 from aeskit.machine.loader import load
 from aeskit.machine.memory import Memory
 from aeskit.machine.run import Machine
-from aeskit.verify import proofs
 from aeskit.verify.calls import Given, prepare
+from aeskit.verify.proving import proofs
 from aeskit.verify.review import unwind
 
 RIGHT = """

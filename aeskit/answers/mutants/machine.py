@@ -11,11 +11,12 @@ from aeskit.answers.emulated import Emulated
 from aeskit.machine.loader import Image
 from aeskit.vectors import TestVector
 from aeskit.vectors.test_vector import DIRECTIONS
-from aeskit.verify import mutants_make, proofs
 from aeskit.verify.emulated import EmulatedRunner
-from aeskit.verify.mutants import sample
-from aeskit.verify.mutants_levels import BRANCHES
-from aeskit.verify.mutants_make import Mutant as Change
+from aeskit.verify.mutants import make as mutants_make
+from aeskit.verify.mutants.levels import BRANCHES
+from aeskit.verify.mutants.make import Mutant as Change
+from aeskit.verify.mutants.survey import sample
+from aeskit.verify.proving import proofs
 
 
 @dataclass(frozen=True)

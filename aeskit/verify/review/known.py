@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from aeskit.contracts import Contract
-from aeskit.verify.every_length import Closed
-from aeskit.verify.proof import Proof
+from aeskit.verify.proving.every_length import Closed
+from aeskit.verify.proving.proof import Proof
 from aeskit.verify.review.code import Code
 from aeskit.verify.review.counterexample import Counterexample
 from aeskit.verify.review.hardware import Hardware

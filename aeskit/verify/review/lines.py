@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aeskit.verify.every_length import LONGEST, Closed
-from aeskit.verify.proofs import endless
+from aeskit.verify.proving.every_length import LONGEST, Closed
+from aeskit.verify.proving.proofs import endless
 from aeskit.verify.review import code as static
 from aeskit.verify.review import lines_code, proved
 from aeskit.verify.review.known import Known, grouped, some

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from aeskit.verify.proof import Proof
+from aeskit.verify.proving.proof import Proof
 from aeskit.verify.review.model import Cell, spans
 from aeskit.verify.review.runs import tidy
 

@@ -14,10 +14,11 @@ from aeskit.contracts import Contract
 from aeskit.cpu import FEATURES, detect
 from aeskit.machine.errors import MachineError
 from aeskit.machine.loader import Image
-from aeskit.verify import proof_cache, proofs
-from aeskit.verify.every_length import Closed
-from aeskit.verify.proof import Proof
-from aeskit.verify.proofs import Target, find_contract
+from aeskit.verify.proving import cache as proof_cache
+from aeskit.verify.proving import proofs
+from aeskit.verify.proving.every_length import Closed
+from aeskit.verify.proving.proof import Proof
+from aeskit.verify.proving.proofs import Target, find_contract
 from aeskit.verify.review import code as static
 from aeskit.verify.review import hardware, pieces, proved, runs
 from aeskit.verify.review.addresses import place, words

@@ -18,12 +18,12 @@ from aeskit.machine.errors import MachineError, NotDefined, UnknownInstruction
 from aeskit.machine.loader import Image
 from aeskit.machine.silicon import Silicon
 from aeskit.verify import tries
-from aeskit.verify.assumption import placed_at
 from aeskit.verify.calls import Given, Prepared, prepare
-from aeskit.verify.failing_case import failing_case, hints
 from aeskit.verify.judge import Failure, Judge, Spent, limit
-from aeskit.verify.proof import Proof, Prover
-from aeskit.verify.proofs import Target
+from aeskit.verify.proving.assumption import placed_at
+from aeskit.verify.proving.failing_case import failing_case, hints
+from aeskit.verify.proving.proof import Proof, Prover
+from aeskit.verify.proving.proofs import Target
 from aeskit.verify.review import code, hardware, proved
 from aeskit.verify.review.counterexample import Counterexample, value
 from aeskit.verify.review.model import Cell

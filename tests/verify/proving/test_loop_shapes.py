@@ -1,0 +1,88 @@
+"""Main loops of many shapes are proved at every length; with one thing wrong in them they are not."""
+
+import itertools
+
+import loop_shapes
+import pytest
+
+from aeskit.machine.loader import load
+from aeskit.verify.proving.every_length import EveryLength
+from aeskit.verify.proving.proof import Prover
+
+MODES = list(loop_shapes.CONTRACTS)
+
+
+def everything(folder, mode, text, in_place):
+    """What was closed and the findings of a proof for every length."""
+    path, contract = folder / "loop.S", loop_shapes.CONTRACTS[mode]
+    path.write_text(text)
+    prover = Prover(load(path), limit=20_000)
+    every = EveryLength(prover, "f", contract, 16, in_place)
+    closed = every.close()
+    found = list(closed.findings)
+    for length in contract.lengths(0, closed.first - 1):
+        head = closed.head if length >= closed.base() else None
+        found += prover.prove("f", contract, length, 16, in_place, head).findings
+        if head and not every.model_agrees(length, closed.stride):
+            found.append("the model's rest is not the model of the rest")
+    return closed, found
+
+
+@pytest.mark.parametrize(
+    ("number", "shape", "mode"),
+    [(n, *both) for n, both in enumerate(itertools.product(loop_shapes.SHAPES, MODES))],
+)
+def test_a_loop_is_proved_at_every_length(tmp_path, number, shape, mode):
+    text = loop_shapes.source(mode, shape, is_vex=bool(number & 1))
+    closed, found = everything(tmp_path, mode, text, in_place=bool(number & 2))
+    assert found == []
+    assert closed.stride in (16, 32)
+
+
+@pytest.mark.parametrize(
+    ("shape", "right", "wrong"),
+    [
+        ("odd by shr", "jnc 1f", "jc 1f"),
+        ("odd by shr", "shr $1, %rcx", "shr $2, %rcx"),
+        ("odd by shr", "jz 9f\n1:", "nop\n1:"),  # no pairs at all behind an odd block
+        ("odd by one shr", "add $16, %rsi", "add $32, %rsi"),
+        ("odd by one shr", "add $16, %rdx", "nop"),  # the odd block's place is written again
+        ("odd by test", "test $16, %cl", "test $32, %cl"),
+        ("odd by test", "sub $32, %rcx; jb 9f", "sub $32, %rcx; jbe 9f"),
+        ("pairs, then odd", "jz 9f", "jmp 9f"),
+        ("index up", "cmp %rcx, %rax; jb", "cmp %rcx, %rax; jbe"),
+        ("index up", "xor %eax, %eax", "mov $16, %eax"),
+        ("index up", "add $16, %rax", "add $32, %rax"),
+        ("index up", "cmp %rcx, %rax; jb 1b", "cmp $64, %rax; jb 1b"),
+        ("index up", "add $16, %rax;", "add $16, %rax; add $16, %rsi;"),
+        ("index up", "xor %eax, %eax", "nop"),  # whatever the caller had in it
+        ("index up to equal", "add $16, %rax", "add $16, %eax"),  # wrong from 2^32 bytes on
+        ("index of pairs", "and $-32", "and $-64"),
+        ("index of pairs", "cmp %rcx, %rax; jae 9f", "cmp %rcx, %rax; ja 9f"),
+        ("index of quadwords", "add $2, %rax", "add $1, %rax"),
+        ("index of quadwords", "shr $3", "shr $4"),
+        ("index of blocks", "shl $4, %rax", "shl $5, %rax"),
+        ("index below 0", "add %rcx, %rdx; neg", "add %rcx, %rdx; add $16, %rdx; neg"),
+        ("index below 0", "add $16, %rcx; jnz", "add $32, %rcx; jnz"),
+        ("index below 0, by sign", "js 1b", "jns 1b"),
+        ("index below 0, by carry", "jnc 1b", "jc 1b"),
+        ("end pointer", "add %rsi, %rcx", "lea 16(%rsi,%rcx), %rcx"),
+        ("end pointer, below", "jb 1b", "jbe 1b"),
+        ("distance", "sub %rsi, %rdx", "sub %rsi, %rdx; add $16, %rdx"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["ecb", "cbc"])
+def test_a_loop_with_one_thing_wrong_is_not_proved(tmp_path, shape, right, wrong, mode):
+    def change(text):
+        assert right in text
+        return text.replace(right, wrong)
+
+    text = loop_shapes.source(mode, shape, is_vex=mode == "cbc", wrong=change)
+    _, found = everything(tmp_path, mode, text, in_place=False)
+    assert found
+
+
+def test_an_address_that_hangs_on_a_whole_counter_is_refused_at_once(tmp_path):
+    text = loop_shapes.source("ctr", "index up", is_vex=False, wrong=lambda t: t.replace("%rax)", "%r9)"))
+    closed, _ = everything(tmp_path, "ctr", text, in_place=False)
+    assert "an address depends on" in closed.findings[0]
