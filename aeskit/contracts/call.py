@@ -97,6 +97,8 @@ class Call:
 
     def unknown(self, name: str, size: int, public: bool = False) -> String:
         """`size` bytes of any value; a branch or address may depend on them only if they are public."""
+        if size < 0:
+            raise ValueError(f"{name} must have 0 bytes or more, not {size}")
         if public:
             self.public.add(name)
             self.on_public(name)
@@ -141,11 +143,12 @@ class Call:
 
     def readable(self, name: str, *strings: String, aligned: bool = True) -> Buffer:
         """A buffer that the function may read."""
-        return self._add(Buffer(name, self.a.join(*strings), False, aligned=aligned))
+        joined = self.a.join(*(self._string(string, f"a part of {name}") for string in strings))
+        return self._add(Buffer(name, joined, False, aligned=aligned))
 
     def writable(self, name: str, string: String, aligned: bool = False) -> Buffer:
         """A buffer that it may write as well; without `must` it must leave it as it was."""
-        return self._add(Buffer(name, string, True, aligned=aligned))
+        return self._add(Buffer(name, self._string(string, name), True, aligned=aligned))
 
     def data(self) -> tuple[Buffer, Buffer]:
         """Source and destination of `length` unknown bytes; in place they are one buffer."""
@@ -164,6 +167,13 @@ class Call:
         self.buffers.append(buffer)
         return buffer
 
+    def _string(self, given: String, what: str) -> String:
+        """What is given, if it is a string of the call's arithmetic; else TypeError."""
+        if isinstance(given, type(self.a.string(b""))):
+            return given
+        said = "bytes (call.a.string makes one of them)" if isinstance(given, bytes) else f"{given!r:.40}"
+        raise TypeError(f"{what} must be a string of call.a, not {said}")
+
     # ---- What is asked
 
     def carries(self, name: str, after: Callable[[int], String]) -> None:
@@ -171,12 +181,34 @@ class Call:
         self.following[name] = after
 
     def arguments(self, *values: Buffer | UInt32 | int) -> None:
-        """The integer arguments in order (System V AMD64: rdi, rsi, rdx, rcx, r8, r9, then the stack)."""
+        """The integer arguments in order (System V AMD64: rdi, rsi, rdx, rcx, r8, r9, then the stack).
+
+        TypeError and ValueError for what is no buffer and no number of 64 bits.
+        """
+        for number, value in enumerate(values, 1):
+            _check_argument(f"argument {number}", value)
         self.registers = list(values)
 
     def must(self, buffer: Buffer, expected: String) -> None:
-        """After the call `buffer` holds `expected`."""
+        """After the call `buffer` holds `expected`, a string of its size or ANY; TypeError, ValueError."""
+        if not any(known is buffer for known in self.buffers):
+            raise TypeError(f"what must hold something is a buffer of this call, not {buffer!r:.40}")
+        if expected is not ANY:
+            self._string(expected, f"what {buffer.name} must hold")
+            has, given = self.a.length(buffer.data), self.a.length(expected)
+            if has != given:
+                raise ValueError(f"what {buffer.name} must hold must be {has} bytes long, not {given}")
         buffer.expected = expected
+
+
+def _check_argument(what: str, value: Buffer | UInt32 | int) -> None:
+    if isinstance(value, Buffer):
+        return
+    bits, number = (32, value.value) if isinstance(value, UInt32) else (64, value)
+    if not isinstance(number, int):
+        raise TypeError(f"{what} must be a buffer, a UInt32 or a whole number, not {number!r:.40}")
+    if not 0 <= number < 1 << bits:
+        raise ValueError(f"{what} must be from 0 to 2^{bits} - 1, not {number}")
 
 
 @dataclass(frozen=True)
@@ -199,6 +231,17 @@ class Contract:
     also: tuple[int, ...] = ()
     """Lengths that are asked besides those of every request, where its own are far apart."""
     notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """TypeError and ValueError for what is no contract."""
+        if not callable(self.setup):
+            raise TypeError(f"setup must be a function of a call, not {self.setup!r:.40}")
+        if not self.key_sizes:
+            raise ValueError("key_sizes must have a size in bytes; a function without a key has (0,)")
+        if self.minimum < 0:
+            raise ValueError(f"minimum must be 0 or more bytes, not {self.minimum}")
+        if self.multiple < 1:
+            raise ValueError(f"multiple must be 1 or more bytes, not {self.multiple}")
 
     def lengths(self, first: int, last: int) -> list[int]:
         """The lengths from `first` to `last` that it allows."""
