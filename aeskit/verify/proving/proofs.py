@@ -113,10 +113,11 @@ PASSED = (MachineError, Split, Choose, Impossible)
 def find_contract(name: str, file: str = "") -> Contract:
     """A contract by its name, or by its variable in a user's Python file; ValueError with what there is."""
     if file:
-        found = _read(file).get(name)
-        if isinstance(found, Contract):
-            return replace(found, setup=_told_apart(found.setup, file))
-        raise ValueError(f"{file} must define {name} as a Contract")
+        there = {variable: c for variable, c in _read(file).items() if isinstance(c, Contract)}
+        if name in there:
+            return replace(there[name], setup=_told_apart(there[name].setup, file))
+        known = ", ".join(f"{variable:.40}" for variable in list(there)[:9]) or "none"
+        raise ValueError(f"{file} must define {name} as a Contract; it defines {known}")
     if name in contracts.ALL:
         return contracts.ALL[name]
     raise ValueError(one_of("contract", name, list(contracts.ALL)))
@@ -146,7 +147,7 @@ def _told_apart(setup: Callable[[Call], None], file: str) -> Callable[[Call], No
             setup(call)
         except PASSED:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # an exit of its own would pass for a result
             raise _where(error, file) from None
 
     return run

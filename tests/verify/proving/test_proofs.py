@@ -260,6 +260,9 @@ def test_what_has_no_induction_is_told_wherever_every_length_was_asked(tmp_path,
     assert run_prove("--all", "--lengths", "0-16", "--no-cache")[0] == 0
 
 
+HEAD = "from aeskit.contracts import Contract\n"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -270,7 +273,9 @@ def test_what_has_no_induction_is_told_wherever_every_length_was_asked(tmp_path,
             "from aeskit.contracts import Contract\ndef s(c):\n    1/0\nC = Contract('c', 't', s)",
             "c.py:3: ZeroDivisionError: division by zero",
         ),
-        ("", "c.py must define C as a Contract"),
+        ("", "c.py must define C as a Contract; it defines none"),
+        (HEAD + "def s(call):\n    raise SystemExit(0)\nC = Contract('c', 't', s)", "c.py:3: SystemExit: 0"),
+        (HEAD + "D = C2 = Contract('C', 't', print)", "must define C as a Contract; it defines D, C2"),
         (None, "c.py cannot be read: No such file or directory"),
     ],
 )
