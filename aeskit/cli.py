@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from aeskit import __version__
-from aeskit.command_line import OUTPUT, Commands, Stopped
+from aeskit.command_line import OUTPUT, Commands, Stopped, said
 from aeskit.vectors_cli import vectors
 
 
@@ -155,7 +155,7 @@ def prove(
         asked = command.targets(names, everything, contract, contract_file, include, define)
         which = command.lengths(lengths)
     except (ValueError, OSError) as error:
-        raise Stopped(str(error)) from None
+        raise Stopped(said(error)) from None
     sizes = [int(bits) // 8 for bits in key_bits or ("128", "192", "256")]
     try:
         status = command.prove(
@@ -213,7 +213,7 @@ def lockstep(
         asked = prove_command.targets(names, everything, contract, contract_file, include, define)
         raise SystemExit(command.functions(asked, count, engine, workers))
     except (ValueError, OSError) as error:
-        raise Stopped(str(error)) from None
+        raise Stopped(said(error)) from None
 
 
 @main.command()
@@ -273,7 +273,7 @@ def mutants(
         options = command.Asked(which, count, seed, engine or "", level or "", proof)
         raise SystemExit(command.run(asked, options, workers, file))
     except (ValueError, OSError) as error:
-        raise Stopped(str(error)) from None
+        raise Stopped(said(error)) from None
 
 
 @main.command()
@@ -309,7 +309,7 @@ def step(**options: Any) -> None:
     try:
         raise SystemExit(step_command.run(**options))
     except (ValueError, OSError) as error:
-        raise Stopped(str(error)) from None
+        raise Stopped(said(error)) from None
 
 
 @main.command()
@@ -342,7 +342,7 @@ def review(**options: Any) -> None:
     try:
         raise SystemExit(review_command.run(**options))
     except (ValueError, OSError) as error:
-        raise Stopped(str(error)) from None
+        raise Stopped(said(error)) from None
 
 
 if __name__ == "__main__":

@@ -63,6 +63,8 @@ class Commands(Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; Stopped where a package is missing, or a file or the terminal cannot be written."""
+        if not os.environ.get("COLUMNS", "1").strip("0"):  # no columns at all would show nothing
+            del os.environ["COLUMNS"]
         try:
             try:
                 return super().invoke(ctx)
@@ -76,8 +78,15 @@ class Commands(Group):
             raise  # click's own: the reader has gone
         except OSError as error:
             _give_up_output()
-            where = f"{error.filename}: " if error.filename else ""
-            raise Stopped(f"{where}{error.strerror or error}") from None
+            raise Stopped(said(error)) from None
+
+
+def said(error: Exception) -> str:
+    """What an error says; of the system's the file and the reason, without its number."""
+    if not isinstance(error, OSError):
+        return str(error)
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
 
 
 def missing(error: ModuleNotFoundError) -> Exception:

@@ -68,8 +68,17 @@ def listed(known: Sequence[str]) -> str:
 
 
 def write_whole(path: str | Path, text: str) -> None:
-    """Write a file whole or not at all: what was there stays until the last byte is written. OSError."""
-    target = Path(path).resolve()
+    """Write a file whole or not at all: what was there stays until the last byte is written.
+
+    An OSError names the file as it was given.
+    """
+    try:
+        _write_whole(Path(path).resolve(), text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+
+
+def _write_whole(target: Path, text: str) -> None:
     if target.exists() and not target.is_file():  # a device or a pipe
         target.write_text(text, encoding="utf-8")
         return

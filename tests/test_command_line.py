@@ -166,6 +166,20 @@ def test_what_goes_wrong_while_a_command_runs():
     assert (result.exit_code, result.output) == (MISUSED, "Error: report.json: No space left on device\n")
 
 
+@pytest.mark.parametrize("command", ["step", "mutants", "prove"])
+def test_a_full_disk_is_told_with_the_file(command):
+    more = {"step": [], "mutants": ["--sample", "1"], "prove": ["--lengths", "16"]}[command]
+    result = CliRunner().invoke(main, [command, "ecb_encrypt_aesni_avx", *more, "--json", "/dev/full"])
+    last = result.output.splitlines()[-1]
+    assert (result.exit_code, last) == (MISUSED, "Error: /dev/full: No space left on device")
+
+
+def test_a_terminal_without_columns_is_written_as_any(monkeypatch):
+    said = CliRunner().invoke(main, ["info"]).output
+    monkeypatch.setenv("COLUMNS", "0")
+    assert CliRunner().invoke(main, ["info"]).output == said
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("arguments", [["info"], ["info", "--json"]])
 def test_output_that_cannot_be_written_is_one_line(arguments):

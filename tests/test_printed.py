@@ -83,6 +83,12 @@ def test_a_device_is_written_as_it_is():
     assert not os.path.isfile("/dev/null")
 
 
+@pytest.mark.parametrize("path", ["/dev/full", "/dev/null/below"])
+def test_what_cannot_be_written_is_named(path):
+    with pytest.raises(OSError, match=f"{path}'$"):
+        write_whole(path, "text")
+
+
 def test_what_is_said_is_neither_markup_nor_a_command():
     console = Console(width=80, file=StringIO(), force_terminal=True, color_system="truecolor")
     say(console, "[red]a\x1b[2J\nb", wrap=False)

@@ -21,6 +21,7 @@ from aeskit.bench.table import SIZES, Run, cells, runnable
 from aeskit.bench.table import run as measure_run
 from aeskit.cpu import CPU, detect
 from aeskit.implementations import ALL
+from aeskit.printed import write_whole
 
 MAX_SIZE = 1 << 24
 DEFAULT_MODES = ("xts", "ctr", "cbc", "ecb")
@@ -126,4 +127,4 @@ def _progress(console: Console, passes: int) -> Iterator[Callable[[], None]]:
 
 
 def _write(path: Path, figures: dict[str, object]) -> None:
-    path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(figures, indent=1) + "\n")

@@ -19,6 +19,7 @@ from aeskit.bench.report import BUSY, GOALS_LEGEND, LEGEND, NOISY, TRIED, groupe
 from aeskit.bench.table import Row, Run
 from aeskit.cpu import CPU, FEATURES
 from aeskit.implementations import ALL
+from aeskit.printed import write_whole
 
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
@@ -47,7 +48,7 @@ def write(
 ) -> None:
     """Write the page; without matplotlib it says in place of the plots what to install."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(html(cpu, run, verdicts, python, peers), encoding="utf-8")
+    write_whole(path, html(cpu, run, verdicts, python, peers))
 
 
 def html(

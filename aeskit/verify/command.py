@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace as changed
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
+from aeskit.printed import progress, write_whole
 from aeskit.verify import run
 from aeskit.verify.engine import EngineError
 from aeskit.verify.report import INCOMPLETE, Report
@@ -51,7 +51,7 @@ def verify(
         TimeRemainingColumn(),
     )
     try:
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        with progress(*columns) as bar:
             task = bar.add_task("verify", total=None)
             report = run.verify(
                 selected,
@@ -101,7 +101,7 @@ def _conclude(report: Report, file: str | None, engine: str) -> int:
         console.print(line, style="yellow", markup=False, highlight=False)
     console.print(report.summary(), highlight=False)
     if file:
-        Path(file).write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
+        write_whole(file, json.dumps(report.to_json(), indent=1) + "\n")
     return report.status
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.table import Table
 
 from aeskit import contracts
+from aeskit.contracts import Contract
 from aeskit.machine import stand_ins
 from aeskit.printed import fitted, printable, progress, say, write_whole
 from aeskit.verify.proving import proofs
@@ -43,7 +44,12 @@ def targets(
     include: tuple[str, ...],
     define: tuple[str, ...],
 ) -> list[Target]:
-    """What is asked: our own names, all of them, or FILE:SYMBOL; ValueError for anything else."""
+    """What is asked: our own names, all of them, or FILE:SYMBOL; ValueError for anything else.
+
+    Ours have the contracts that they promise, or the one that is named.
+    """
+    if everything and (names or contract):
+        raise ValueError("--all is every function of our own with its own contracts: no names, no --contract")
     if everything:
         return proofs.own()
     if not names:
@@ -53,7 +59,7 @@ def targets(
         path, colon, symbol = name.rpartition(":")
         if not colon:
             mine = proofs.own([name])
-            out += [t for t in mine if not contract or t.contract == contract] or mine[:1]
+            out += [replace(mine[0], contract=contract, contract_file=contract_file)] if contract else mine
             continue
         known = [contract] if contract else [c.name for c in contracts.of(symbol)]
         if not known:
@@ -184,11 +190,16 @@ def unasked(asked: list[Target], which: list[int], key_sizes: list[int], found: 
         if not set(key_sizes) & set(contract.key_sizes):
             out.append(f"{target.function}: nothing was proved; keys of {contract.name} have {sizes} bits")
         else:
-            rule = f"multiples of {contract.multiple}" if contract.multiple > 1 else "any length"
-            rule += f" from {contract.minimum} bytes on" if contract.minimum else ", in bytes"
-            given = f"{which[0]} to {which[-1]}" if which[1:] else f"{which[0]}"
-            out.append(f"{target.function}: nothing was proved; {contract.name} takes {rule}, not {given}")
+            out.append(f"{target.function}: nothing was proved; {takes(contract, which)}")
     return out
+
+
+def takes(contract: Contract, which: list[int]) -> str:
+    """Which lengths a contract has, and that these are none of them."""
+    rule = f"multiples of {contract.multiple}" if contract.multiple > 1 else "any length"
+    rule += f" from {contract.minimum} bytes on" if contract.minimum else ", in bytes"
+    given = f"{which[0]} to {which[-1]}" if which[1:] else f"{which[0]}"
+    return f"{contract.name} takes {rule}, not {given}"
 
 
 def show_refuted(found: list[Proof], asked: list[Target], console: Console) -> list[Refuted]:

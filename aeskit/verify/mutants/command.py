@@ -7,12 +7,12 @@ import os
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
 from aeskit.machine.loader import Image
+from aeskit.printed import progress, write_whole
 from aeskit.verify import prove_command
 from aeskit.verify.mutants import levels, make, reach, survey
 from aeskit.verify.mutants.make import Made
@@ -55,14 +55,12 @@ def run(
     """Mutate one function and show what became of it; Ctrl-C ends the run with what there is."""
     console = console or Console()
     began, spent = time.monotonic(), survey.Spent()
-    with Progress(
+    with progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
     ) as bar:
         task = bar.add_task("what reaches what", total=None)
         image = targets[0].image()
@@ -83,12 +81,15 @@ def run(
     report.seconds = time.monotonic() - began
     report.cpu_seconds = sum(spent.values()) + time.process_time() * (os.getpid() not in spent)
     if file:
-        Path(file).write_text(json.dumps(report.to_json(), indent=1), encoding="utf-8")
+        write_whole(file, json.dumps(report.to_json(), indent=1))
     show(report, image, console)
     return report.status
 
 
 def _prepared(targets: tuple[Target, ...], image: Image, asked: Asked) -> tuple[Job, Made, Report]:
+    promises = [target.promise() for target in targets]
+    if asked.lengths and not any(c.lengths(n, n) for c in promises for n in asked.lengths):
+        raise ValueError(prove_command.takes(promises[0], asked.lengths))
     reached = reach.measure(targets, asked.lengths or reach.lengths())
     made = make.every(image, targets[0].function, frozenset().union(*reached.visits.values()))
     engine = ""

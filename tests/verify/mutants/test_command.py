@@ -62,3 +62,11 @@ def test_an_engine_is_for_functions_of_our_own(tmp_path):
     result = CliRunner().invoke(main, call)
     assert result.exit_code == 2
     assert "for functions of our own core" in result.output
+
+
+def test_lengths_that_the_contract_has_not_are_refused():
+    result = CliRunner().invoke(main, ["mutants", NAME, "--lengths", "5", "--sample", "1"])
+    assert (result.exit_code, result.output) == (
+        2,
+        "Error: ecb_encrypt takes multiples of 16, in bytes, not 5\n",
+    )
