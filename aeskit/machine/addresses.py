@@ -18,6 +18,9 @@ NEAR = 1 << 20
 """Two addresses of different buffers are a multiple of `step` and less than this apart."""
 ALIGNED = 4096
 """A function may align its stack pointer to so many bytes."""
+ZONE, ZONES = 3072, 2
+"""Bytes of a zone at the stack's lower end, and how many there are: each is for what one pointer that was
+aligned leads to, and what lies above them all for the others."""
 SUMS = frozenset({"add", "sub", "cmp", "inc", "dec", "neg", "adc", "sbb"})
 SAME = frozenset({"test", "and", "or", "xor"})
 """Of an address with itself these ask whether it is 0, or clear it."""
@@ -59,6 +62,16 @@ class Addresses:
         at = bisect_right(self._sorted, value, key=lambda other: other[0]) - 1
         return self._sorted[at][2] if at >= 0 and value <= self._sorted[at][1] else None
 
+    def zone(self, value: int) -> int:
+        """How often a pointer to the stack was aligned: its number tells."""
+        return max(ZONES - (value - self.stack) // ZONE, 0)
+
+    def strays(self, values: Sequence[int], total: int) -> bool:
+        """Whether a sum leads out of the zone of a pointer in it: how far that is hangs on the caller."""
+        if self.place(total) != STACK:
+            return False
+        return any(self.place(v) == STACK and self.zone(v) != self.zone(total) for v in values)
+
     def is_address(self, value: int) -> bool:
         """Whether a number is an address, or the distance of two buffers."""
         return self.place(value) is not None
@@ -83,7 +96,7 @@ class Addresses:
             return False
         sign = -1 if name in ("sub", "sbb", "dec") else 1
         total = -x if name == "neg" else x + sign * (1 if name in ("inc", "dec") else y)
-        return not self.sums((one, two), total % WORD)
+        return self.strays((x, y), total % WORD) or not self.sums((one, two), total % WORD)
 
     def sums(self, places: Sequence[Place | None], total: int) -> bool:
         """Whether a sum of addresses and numbers is an address, or the distance of two.

@@ -43,6 +43,26 @@ class Binder:
 
     def address(self, operand: d.Memory) -> Callable[[], int]:
         """base + index × scale + displacement, modulo 2^64."""
+        return self._in_zone(operand) if self.machine.proving else self._address(operand)
+
+    def _in_zone(self, operand: d.Memory) -> Callable[[], int]:
+        """In a proof: a pointer to the stack leads nowhere else on it than pointers aligned as often do."""
+        domain: Any = self.domain
+        address, stack = self._address(operand), self.machine.stack
+        gpr, registers = self.state.gpr, [r for r in (operand.base, operand.index) if r is not None]
+
+        def within() -> int:
+            at = address()
+            if stack.address <= at < stack.end and domain.pointers is not None:
+                known = [gpr[r] for r in registers if type(gpr[r]) is int]
+                if domain.pointers.addresses.strays(known, at):
+                    text = f"so far from where a stack pointer points lies another frame: {self.ins.where()}"
+                    raise MemoryFault("access", at, operand.size, text)
+            return at
+
+        return within
+
+    def _address(self, operand: d.Memory) -> Callable[[], int]:
         gpr, base, index, scale = self.state.gpr, operand.base, operand.index, operand.scale
         displacement, mask = operand.displacement, 0xFFFFFFFF if operand.bits32 else ONES
         place = self.domain.placing(self.memory, self.ins, operand.bits32)
@@ -79,6 +99,8 @@ class Binder:
         must = entry.aligned or (self.ins.encoding == "legacy" and size == 16 and not entry.unaligned)
         if not must or size < 16:
             return address
+        if size > 16 and self.machine.proving:
+            address = self._on_stack(address, size)
         k, number, chosen = self.state.k, self.ins.mask, (1 << size // (entry.element or size)) - 1
         misaligned, always = self.domain.misaligned, not number or self.machine.proving
 
@@ -91,7 +113,7 @@ class Binder:
                 )
             return at
 
-        return self._on_stack(aligned, size) if size > 16 and self.machine.proving else aligned
+        return aligned
 
     def _on_stack(self, address: Callable[[], int], size: int) -> Callable[[], int]:
         """In a proof: to more than 16 bytes the stack is aligned by the function itself, or by chance."""

@@ -127,10 +127,10 @@ class Pointers:
 
     def _moved(self, name: str, values: tuple[Any, ...]) -> bool:
         """Whether a difference tells by how much a stack pointer was aligned: that hangs on the caller's."""
-        if name not in ("sub", "sbb", "cmp") or not self.domain.aligned:
+        if name not in ("sub", "sbb", "cmp"):
             return False
         both = self.place(values[0]) == self.place(values[1]) == STACK
-        return both and realigned.apart(self.domain.aligned, *values[:2])
+        return both and self.addresses.zone(values[0]) != self.addresses.zone(values[1])
 
     def _sum_is_none(self, values: tuple[Any, ...], minus: bool) -> bool:
         """Whether a sum with an address in it is no address; of two of one buffer a difference may be."""
@@ -143,7 +143,8 @@ class Pointers:
                 return True
         first, *rest = map(self._constant, values)
         places = [self.place(value) for value in values]
-        return not self.addresses.sums(places, (first + (-1 if minus else 1) * sum(rest)) % WORD)
+        total = (first + (-1 if minus else 1) * sum(rest)) % WORD
+        return self.addresses.strays((first, *rest), total) or not self.addresses.sums(places, total)
 
     def _constant(self, value: Any) -> int:
         return value if type(value) is int else self.domain.counters.origin(tuple(value))[1]

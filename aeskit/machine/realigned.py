@@ -1,9 +1,10 @@
 """Stack pointers that a function aligns: by how much that moves them hangs on the caller.
 
 Aligned to more than a call's 16 bytes, a pointer lies for some callers where it was and for others up to one
-alignment lower. A proof takes it as far below all that the function has on its stack, and refuses what is not
-the same for all callers: an access by the aligned pointer that may be over what was written before, one by an
-older pointer into what may be the aligned frame, and every question about how far apart the two are.
+alignment lower. A proof takes it as in a zone of the stack of its own, which no other pointer leads to and no
+sum leads out of, and refuses what is not the same for all callers: an access by the aligned pointer that may
+be over what was written before, one by an older pointer into what may be the aligned frame, and every
+question about how far apart the two are.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aeskit.machine.addresses import WORD
+from aeskit.machine.addresses import WORD, ZONE, ZONES
 from aeskit.machine.errors import MachineError
 from aeskit.machine.memory import UNREAD, Region
 from aeskit.machine.semantics import Array
 
-APART = 4096
-"""Bytes by which an aligned pointer is taken lower than it would be: a multiple of every alignment."""
+GAP = 64
+"""Bytes above a frame that nothing may touch: more than one step of a string or of a pop."""
 CALL = 16
 """The stack pointer's alignment at a call (System V AMD64 ABI, 3.2.2)."""
 
@@ -52,10 +53,13 @@ def align(frames: Frames, old: int, mask: int, stack: Region, entry: Array) -> t
     room = int(written[0]) if len(written) else len(data)
     if frames:
         room = min(room, frames[-1].new + frames[-1].room - old)
-    if room > APART - CALL:
+    if room > ZONE // 2:
         raise MachineError(f"a stack pointer is aligned with {room} bytes below what was written")
-    frame = Frame(old, (old & mask) - APART, room, alignment)
-    return (*frames, frame), frame.new
+    above = min(ZONES, (old - stack.address) // ZONE)
+    new = (stack.address + above * ZONE - GAP - room) // alignment * alignment
+    if new < stack.address + (above - 1) * ZONE:
+        raise MachineError(f"a stack pointer is aligned {ZONES + 1 - above} times, or to {alignment} bytes")
+    return (*frames, Frame(old, new, room, alignment)), new
 
 
 def refusal(frames: Frames, address: int, size: int) -> str:
@@ -71,11 +75,6 @@ def refusal(frames: Frames, address: int, size: int) -> str:
 def alignment(frames: Frames, address: int) -> int:
     """Of what a pointer of that side is known to be a multiple, where its number is."""
     return next((frame.alignment for frame in reversed(frames) if address < frame.old), CALL)
-
-
-def apart(frames: Frames, one: int, two: int) -> bool:
-    """Whether how far apart two places on the stack are hangs on the caller."""
-    return any((one < frame.old) != (two < frame.old) for frame in frames)
 
 
 def left(frames: Frames, rsp: int) -> Frames:

@@ -47,6 +47,11 @@ RIGHT = {
 }
 ALIGN = "mov %rsp, %r11; sub $96, %rsp; and $-32, %rsp; "
 BACK = "; mov %r11, %rsp"
+DEEP = (
+    "mov %rsp, %r11; and $-64, %rsp; sub $2048, %rsp; movdqu (%rsi), %xmm0; {}; movdqu 1248(%rsp), %xmm1; "
+    "movdqu (%rdi), %xmm0; pxor %xmm1, %xmm0; movdqu %xmm0, (%rsi); mov %r11, %rsp"
+)
+"""As the frame is placed, 1248(%rsp) is -7000(%r11); for no caller it is."""
 WRONG = {
     "aligned by the pointer before": (
         ALIGN + WORK.format(THROUGH.format("-56(%r11)")) + BACK,
@@ -69,6 +74,19 @@ WRONG = {
         + "vmovdqu (%rdi), %xmm2; vmovdqa %xmm2, 64(%rsp); movq $0, -32(%r11); vmovdqa 64(%rsp), %xmm2; "
         "vpxor (%rsi), %xmm2, %xmm2; vmovdqu %xmm2, (%rsi)" + BACK,
         "within the frame of the aligned",
+    ),
+    "into the frame from far above it": (DEEP.format("movdqu %xmm0, -7000(%r11)"), "lies another frame"),
+    "into the frame by a sum": (
+        DEEP.format("lea -3500(%r11), %rax; lea -3500(%rax), %rax; movdqu %xmm0, (%rax)"),
+        "lies another frame",
+    ),
+    "into the frame by a subtraction": (
+        DEEP.format("mov %r11, %rax; sub $7000, %rax; movdqu %xmm0, (%rax)"),
+        "an address depends on the address",
+    ),
+    "into the frame by a pointer from before": (
+        "sub $6000, %rsp; mov %rsp, %rax; add $6000, %rsp; " + DEEP.format("movdqu %xmm0, (%rax)"),
+        "over what was written before",
     ),
     "whether it moved": (
         "mov %rsp, %r11; and $-32, %rsp; cmp %rsp, %r11; je 1f; " + WORK.format("") + "; 1: mov %r11, %rsp",
