@@ -9,7 +9,7 @@ question about how far apart the two are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,10 +34,13 @@ class Frame:
     room: int
     """Bytes from `old` upwards that nothing had been written to: so far the aligned pointer reaches."""
     alignment: int
+    mask: int
+    left: bool = False
+    """Whether the stack pointer has risen above it since; its pointers may still be somewhere."""
 
 
 Frames = tuple[Frame, ...]
-"""From the outermost inwards."""
+"""From the outermost inwards, those that are left among them."""
 
 
 def align(frames: Frames, old: int, mask: int, stack: Region, entry: Array) -> tuple[Frames, int]:
@@ -51,20 +54,30 @@ def align(frames: Frames, old: int, mask: int, stack: Region, entry: Array) -> t
         raise MachineError("what is written of the stack is not known here")
     written = np.flatnonzero(data != entry[old - stack.address :])
     room = int(written[0]) if len(written) else len(data)
-    if frames:
-        room = min(room, frames[-1].new + frames[-1].room - old)
+    if here(frames):
+        room = min(room, here(frames)[-1].new + here(frames)[-1].room - old)
     if room > ZONE // 2:
         raise MachineError(f"a stack pointer is aligned with {room} bytes below what was written")
-    above = min(ZONES, (old - stack.address) // ZONE)
-    new = (stack.address + above * ZONE - GAP - room) // alignment * alignment
-    if new < stack.address + (above - 1) * ZONE:
-        raise MachineError(f"a stack pointer is aligned {ZONES + 1 - above} times, or to {alignment} bytes")
-    return (*frames, Frame(old, new, room, alignment)), new
+    step = max(alignment, GAP)  # so that alignments of less than that differ in nothing else
+    for above in range(min(ZONES, (old - stack.address) // ZONE), 0, -1):
+        new = (stack.address + above * ZONE - GAP - room) // step * step
+        frame = Frame(old, new, room, alignment, mask)
+        gone = replace(frame, left=True)
+        bottom = stack.address + (above - 1) * ZONE
+        others = [f for f in frames if f != gone and bottom <= f.new < bottom + ZONE]
+        if new >= bottom and not others:
+            return (*(f for f in frames if f != gone), frame), new
+    raise MachineError(f"stack pointers are aligned in more than {ZONES} ways, or to too many bytes")
+
+
+def here(frames: Frames) -> Frames:
+    """The frames that are not left."""
+    return tuple(frame for frame in frames if not frame.left)
 
 
 def refusal(frames: Frames, address: int, size: int) -> str:
     """Why some callers' stack may not be touched there; empty where all may."""
-    for frame in frames:
+    for frame in here(frames):
         if address < frame.old and address + size > frame.new + frame.room:
             return "for some callers this is over what was written before the stack was aligned"
         if frame.old <= address + size - 1 and address < frame.old + frame.room:
@@ -74,9 +87,9 @@ def refusal(frames: Frames, address: int, size: int) -> str:
 
 def alignment(frames: Frames, address: int) -> int:
     """Of what a pointer of that side is known to be a multiple, where its number is."""
-    return next((frame.alignment for frame in reversed(frames) if address < frame.old), CALL)
+    return next((frame.alignment for frame in reversed(here(frames)) if address < frame.old), CALL)
 
 
 def left(frames: Frames, rsp: int) -> Frames:
-    """The frames that are still there when the stack pointer has risen to `rsp`."""
-    return tuple(frame for frame in frames if rsp < frame.old)
+    """The frames when the stack pointer has risen to `rsp`."""
+    return tuple(frame if rsp < frame.old else replace(frame, left=True) for frame in frames)

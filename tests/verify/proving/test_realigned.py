@@ -39,6 +39,10 @@ RIGHT = {
     "vpxor %xmm1, %xmm1, %xmm1; vmovdqa64 %zmm1, 64(%rsp); "
     + WORK.format(THROUGH.format("32(%rsp)"))
     + "; mov -8(%rbp), %rbx; lea -8(%rbp), %rsp; pop %rbx; pop %rbp",
+    "aligned again and again": "mov %rsp, %r11; mov $9, %eax; 1: and $-32, %rsp; sub $64, %rsp; "
+    + THROUGH.format("(%rsp)")
+    + "mov %r11, %rsp; dec %eax; jnz 1b; "
+    + WORK.format(""),
     "aligned twice, and the stack used again": "mov %rsp, %r11; sub $40, %rsp; and $-32, %rsp; "
     "mov %rsp, %r10; sub $64, %rsp; and $-64, %rsp; vpxor %xmm1, %xmm1, %xmm1; vmovdqa64 %zmm1, (%rsp); "
     "mov %r10, %rsp; "
@@ -86,6 +90,12 @@ WRONG = {
     ),
     "into the frame by a pointer from before": (
         "sub $6000, %rsp; mov %rsp, %rax; add $6000, %rsp; " + DEEP.format("movdqu %xmm0, (%rax)"),
+        "over what was written before",
+    ),
+    "by a pointer that was aligned elsewhere": (
+        "mov %rsp, %r11; and $-64, %rsp; lea -64(%rsp), %r10; mov %r11, %rsp; sub $32, %rsp; and $-64, %rsp; "
+        "sub $128, %rsp; movdqu (%rsi), %xmm0; movdqu %xmm0, (%r10); movdqu 128(%rsp), %xmm1; "
+        "movdqu (%rdi), %xmm0; pxor %xmm1, %xmm0; movdqu %xmm0, (%rsi)" + BACK,
         "over what was written before",
     ),
     "whether it moved": (
