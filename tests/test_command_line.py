@@ -175,6 +175,7 @@ def test_a_full_disk_is_told_with_the_file(command):
 
 
 def test_a_terminal_without_columns_is_written_as_any(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     said = CliRunner().invoke(main, ["info"]).output
     monkeypatch.setenv("COLUMNS", "0")
     assert CliRunner().invoke(main, ["info"]).output == said
