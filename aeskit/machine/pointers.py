@@ -35,8 +35,12 @@ class Pointers:
         """By a buffer's number its name, and the low bits of its address that the case has chosen."""
         self.buffers: dict[int, tuple[int, int]] = {}
         """Address and bytes of the call's buffers, by number: no call has shorter ones."""
+        self.ends: dict[int, Any] = {}
+        """Where those of an unknown length end, by number: a word."""
         self._taken: dict[int, set[tuple[int, int]]] = {}
         """Pairs of buffers of which a distance was taken, by how many lie between, in any run."""
+        self._crossed = False
+        """Whether addresses of two buffers were compared, in any run."""
         self._opaque: dict[Word, Any] = {}
         self._low: dict[int, Any] = {}
         self._bases: dict[Word, int] = {}
@@ -49,8 +53,8 @@ class Pointers:
         return self.domain.counters.forms.lengths
 
     def context(self) -> Any:
-        """All that answers about addresses hang on: of buffers' sizes only those about distances do."""
-        apart = self.buffers.items() if self._taken else ()
+        """All that answers about addresses hang on: of buffers' sizes only those about two of them do."""
+        apart = (*self.buffers.items(), *self.ends.items()) if self._taken or self._crossed else ()
         return self.lengths, frozenset(self.aligned.items()), frozenset(apart)
 
     def place(self, value: Any) -> Place | None:
@@ -85,6 +89,8 @@ class Pointers:
         """Whether an operation asks for bits of an address among its operands."""
         if name in ("and", "test") and bits == 64 and self._low_bits(values):
             return False
+        if name == "cmp" and bits == 64 and self._crossing(*values[:2]):
+            return True
         if all(type(v) is int for v in values):
             return self._moved(name, values) or self.addresses.spoiled(name, bits, values)
         if bits != 64 or name not in SUMS or name == "neg":
@@ -94,6 +100,28 @@ class Pointers:
         if name == "cmp":
             return not comparable(one, two, y == 0)
         return self._sum_is_none((x, y), name in ("sub", "sbb", "dec"))
+
+    def _crossing(self, x: Any, y: Any) -> bool:
+        """Whether how addresses of two buffers compare hangs on how far apart these lie.
+
+        Up to its end one of the lower buffer is less than one of the upper, from its beginning on.
+        """
+        one, two = self.place(x), self.place(y)
+        if not isinstance(one, int) or not isinstance(two, int) or one == two:
+            return False
+        self._crossed = True
+        (low, lower), (high, upper) = sorted(((one, x), (two, y)), key=lambda both: both[0])
+        (start, size), (above, _) = self.buffers[low], self.buffers[high]
+        behind = self._span(lower, self.ends.get(low, start + size))
+        before = self._span(upper, above)
+        return behind is None or before is None or behind[1] > before[0]
+
+    def _span(self, address: Any, other: Any) -> tuple[int, int] | None:
+        """Between what an address minus another one lies; None where that is not known."""
+        counters = self.domain.counters
+        one, two = (tuple(self.domain.plain_bytes(value, 8).tolist()) for value in (address, other))
+        exact = counters.forms.exact(counters.forms.sum(one, two, minus=True), signed=True)
+        return exact and counters.forms.span(*exact)
 
     def _low_bits(self, values: tuple[Any, ...]) -> bool:
         """Whether an AND keeps or clears low bits of an address alone, and these are known."""

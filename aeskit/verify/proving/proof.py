@@ -292,6 +292,7 @@ class Prover:
         addresses, regions = {}, []
         self.pointers.aligned.clear()
         self.pointers.buffers.clear()
+        self.pointers.ends.clear()
         for number, buffer in enumerate(call.buffers):
             low = call.alignments.get(buffer.name, (0, 0))
             address = FIRST_BUFFER + BUFFER_STEP * number + buffer.place(number, low)
@@ -302,6 +303,8 @@ class Prover:
                 rights = "rw" if buffer.writable else "r"
                 regions.append(Region(buffer.name, address, buffer.data.copy(), rights))
             self.pointers.buffers[number] = address, len(buffer.data)
+            if buffer.moves and length is not None:
+                self.pointers.ends[number] = self.domain.counters.add(length, address)
         self.domain.counters.forms.lengths = frozenset() if length is None else frozenset({LENGTH})
         self.domain.aligned = ()
         self.machine.reset(regions, self._stack)

@@ -82,6 +82,23 @@ def test_a_loop_with_one_thing_wrong_is_not_proved(tmp_path, shape, right, wrong
     assert found
 
 
+@pytest.mark.parametrize("in_all", [None, 64])
+def test_how_ends_compare_that_hangs_on_how_far_apart_buffers_lie_is_refused(tmp_path, in_all):
+    # With 16 more than its end a source close below the destination takes the other way, which is wrong.
+    def change(text):
+        assert "lea (%rsi,%rcx)" in text
+        return text.replace("lea (%rsi,%rcx)", "lea 16(%rsi,%rcx)").replace("\n2:\n", "\n2:\nud2\n")
+
+    text = loop_shapes.source("ecb", "alias by ends", is_vex=False, wrong=change)
+    if in_all is None:
+        found = everything(tmp_path, "ecb", text, in_place=False)[1]
+    else:
+        (tmp_path / "loop.S").write_text(text)
+        prover = Prover(load(tmp_path / "loop.S"), limit=20_000)
+        found = prover.prove("f", loop_shapes.CONTRACTS["ecb"], in_all, 16, False).findings
+    assert "hang on where the caller's memory lies" in found[0]
+
+
 def test_an_address_that_hangs_on_a_whole_counter_is_refused_at_once(tmp_path):
     text = loop_shapes.source("ctr", "index up", is_vex=False, wrong=lambda t: t.replace("%rax)", "%r9)"))
     closed, _ = everything(tmp_path, "ctr", text, in_place=False)
