@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aeskit.machine import realigned
-from aeskit.machine.addresses import DISTANCE, SMALL, STACK, SUMS, WORD, Addresses, Place, comparable, exact
+from aeskit.machine.addresses import (
+    DISTANCE,
+    SMALL,
+    STACK,
+    SUMS,
+    UNDEFINED,
+    WORD,
+    Addresses,
+    Place,
+    comparable,
+    exact,
+)
 from aeskit.machine.counters import Unknown, Word
 from aeskit.machine.gf2 import keep
 from aeskit.machine.splits import Choose
@@ -111,6 +122,8 @@ class Pointers:
             return False
         self._crossed = True
         (low, lower), (high, upper) = sorted(((one, x), (two, y)), key=lambda both: both[0])
+        if low not in self.buffers or high not in self.buffers:
+            return True
         (start, size), (above, _) = self.buffers[low], self.buffers[high]
         behind = self._span(lower, self.ends.get(low, start + size))
         before = self._span(upper, above)
@@ -229,7 +242,15 @@ class Pointers:
                     self.domain.aligned, address, mask, *self.domain.stack
                 )
         unknown = Unknown("bits of an address")
-        return result, cf, unknown if name in SUMS else of, (flags[0], unknown, unknown) if flags else flags
+        zero = flags and flags[0]
+        if name in SUMS and self._wraps(name, x, y):
+            cf, zero = None if cf is None else unknown, unknown
+        return result, cf, unknown if name in SUMS else of, (zero, unknown, unknown) if flags else flags
+
+    def _wraps(self, name: str, x: Any, y: Any) -> bool:
+        """Whether a sum's CF and ZF hang on how far apart buffers lie, or on what another file defines."""
+        hidden = {DISTANCE, UNDEFINED} & {self.place(x), self.place(y)}
+        return bool(hidden) or (name in ("sub", "sbb") and self._crossing(x, y))
 
     def effective(self, operand: Memory, values: list[Any]) -> bool:
         """Whether the sum of base and index, not both known, and displacement is an address or has none."""

@@ -99,6 +99,29 @@ def test_how_ends_compare_that_hangs_on_how_far_apart_buffers_lie_is_refused(tmp
     assert "hang on where the caller's memory lies" in found[0]
 
 
+@pytest.mark.parametrize(
+    "near",
+    [
+        "lea 64(%rsi), %rax; mov %rdx, %r11; sub %rax, %r11; jz 2f",
+        "mov %rdx, %rax; sub %rsi, %rax; sub $32, %rax; jz 2f",
+        "mov %rdx, %rax; sub %rsi, %rax; add $-32, %rax; jz 2f",
+        "mov %rdx, %rax; sub %rsi, %rax; add $-4096, %rax; jnc 2f",
+        "mov %rdx, %rax; sub %rsi, %rax; sub $4096, %rax; jb 2f",
+        "mov %rdx, %rax; sub %rsi, %rax; dec %rax; jz 2f",
+        "mov %rdx, %rax; sub %rsi, %rax; neg %rax; jc 2f",
+    ],
+)
+@pytest.mark.parametrize("mode", ["ecb", "xts"])
+def test_flags_of_a_distance_plus_a_number_decide_nothing(tmp_path, near, mode):
+    def change(text):
+        where = text.index("lea 15(%rdx)")
+        return f"{text[:where]}{near}; {text[where:]}".replace("\n2:\n", "\n2:\nud2\n")
+
+    text = loop_shapes.source(mode, "alias by distance", is_vex=False, wrong=change)
+    _, found = everything(tmp_path, mode, text, in_place=False)
+    assert "a branch depends on bits of an address" in found[0]
+
+
 def test_an_address_that_hangs_on_a_whole_counter_is_refused_at_once(tmp_path):
     text = loop_shapes.source("ctr", "index up", is_vex=False, wrong=lambda t: t.replace("%rax)", "%r9)"))
     closed, _ = everything(tmp_path, "ctr", text, in_place=False)
