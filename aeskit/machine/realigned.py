@@ -56,6 +56,8 @@ def align(frames: Frames, old: int, mask: int, stack: Region, entry: Array) -> t
     room = int(written[0]) if len(written) else len(data)
     if here(frames):
         room = min(room, here(frames)[-1].new + here(frames)[-1].room - old)
+    if room < 0:
+        raise MachineError("a stack pointer is aligned that is older than one which is aligned already")
     if room > ZONE // 2:
         raise MachineError(f"a stack pointer is aligned with {room} bytes below what was written")
     step = max(alignment, GAP)  # so that alignments of less than that differ in nothing else

@@ -98,6 +98,13 @@ WRONG = {
         "movdqu (%rdi), %xmm0; pxor %xmm1, %xmm0; movdqu %xmm0, (%rsi)" + BACK,
         "over what was written before",
     ),
+    "aligned beside another": (
+        ALIGN
+        + "mov %r11, %rax; and $-64, %rax; vmovdqu (%rdi), %xmm2; vmovdqa %xmm2, 64(%rsp); movq $0, (%rax); "
+        + "vmovdqa 64(%rsp), %xmm2; vpxor (%rsi), %xmm2, %xmm2; vmovdqu %xmm2, (%rsi)"
+        + BACK,
+        "older than one which is aligned already",
+    ),
     "whether it moved": (
         "mov %rsp, %r11; and $-32, %rsp; cmp %rsp, %r11; je 1f; " + WORK.format("") + "; 1: mov %r11, %rsp",
         "hang on where the caller's memory lies",
