@@ -1,7 +1,8 @@
 """An ELF file of x86-64 as it is written: sections, segments, symbols, relocations (System V gABI, 4).
 
 The file is hostile: each count, size and name is held against the file and the limits below before anything
-is read by it, so that no file takes more than seconds, or more memory than the limits say.
+is read by it, so that no file takes more than seconds, or more memory than the limits say. So this is no
+library: pyelftools trusts what a file says of sizes, and few bytes keep it busy for hours.
 """
 
 from __future__ import annotations
